@@ -55,7 +55,8 @@ void tell_registers(Wave &w, Program &program, const Instruction &in) {
   o.reads = use.reads.data(), o.reads_count = static_cast<uint32_t>(use.reads.size());
   o.writes = use.writes.data(), o.writes_count = static_cast<uint32_t>(use.writes.size());
   o.counter = counter_of(*w.arch, in);
-  if (in.paired) o.paired = in.paired->opcode->name, o.paired_result = in.paired->dst.index;
+  if (in.encoding == Encoding::vopd && in.paired)
+    o.paired = in.paired->opcode->name, o.paired_result = in.paired->dst.index;
   const Trial trial(w, in, use);
   if (can_be_tried(w, in)) o.trial = &trial;
   w.observer->registers(w.info, o);

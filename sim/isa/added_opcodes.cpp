@@ -106,7 +106,7 @@ constexpr AddedOpcode added_by_gfx950[] = {
     {At::ds, 227, "ds_read_b64_tr_b16", 2, {1, 0, 0}},
     {At::global, 125, "global_load_lds_dwordx4", 0, {2, 0, 0}},
     {At::global, 126, "global_load_lds_dwordx3", 0, {2, 0, 0}},
-    {At::mubuf_lds, 22, "buffer_load_lds_dwordx3", 0, {0, 0, 0}},
+    {At::mubuf_lds, 22, "buffer_load_dwordx3", 0, {0, 0, 4}},
     {At::mubuf_lds, 23, "buffer_load_dwordx4", 0, {0, 0, 4}},
 };
 // clang-format on
@@ -159,7 +159,7 @@ AddedInstruction find_added(const Arch &arch, std::span<const uint8_t> bytes) {
     if (bytes.size() < 16) return {};
     std::memcpy(&word, bytes.data() + 8, sizeof word);
     const AddedOpcode *row = row_of(word);
-    if (!row || !std::strstr(row->name, "f8f6f4")) return {};
+    if (!row || !AddedInstruction{row, 8, row->name}.is_f8f6f4()) return {};
     return {row, 16,
             row->number == 45 ? "v_mfma_scale_f32_16x16x128_f8f6f4"
                               : "v_mfma_scale_f32_32x32x64_f8f6f4"};

@@ -23,6 +23,8 @@ struct AddedInstruction {
   const AddedOpcode *opcode = nullptr; // null: none of the table
   unsigned size = 0;
   const char *name = "";
+
+  bool is_f8f6f4() const { return std::string_view(name).ends_with("_f8f6f4"); }
 };
 AddedInstruction find_added(const Arch &arch, std::span<const uint8_t> bytes);
 

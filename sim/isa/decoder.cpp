@@ -72,8 +72,15 @@ LlvmDisassembler::Answer single_use_hint(std::span<const uint8_t> bytes) {
 // Operands of an instruction of the table, with the registers that each takes.
 template <class F> void for_operands(const AddedInstruction &added, const Instruction &in, F f) {
   if (added.opcode->dst) f(in.dst, added.opcode->dst, true);
-  for (unsigned s = 0; s < 3; s++)
-    if (added.opcode->src[s]) f(in.src[s], added.opcode->src[s], false);
+  for (unsigned s = 0; s < 3; s++) {
+    unsigned count = added.opcode->src[s];
+    // Matrices of numbers of 8, 6 or 4 bits.
+    if (const unsigned format = s ? in.blgp : in.cbsz; added.is_f8f6f4() && s < 2)
+      count = format < 2 ? 8 : format < 4 ? 6 : 4;
+    if (count) f(in.src[s], count, false);
+  }
+  if (in.paired) // scales
+    for (unsigned s = 0; s < 2; s++) f(in.paired->src[s], 1, false);
 }
 
 std::string operand_text(const Operand &o, unsigned count) {
@@ -235,7 +242,11 @@ Decoder::Result Decoder::decode(std::span<const uint8_t> bytes, uint64_t pc) {
   Instruction &in = r.instruction;
   in.size = static_cast<uint8_t>(answer.size);
 
-  FieldReader fields(arch_, lanes_, bytes.first(answer.size));
+  auto own = bytes.first(answer.size);
+  constexpr size_t of_scales = 8; // the first half of a matrix instruction with scales
+  const bool has_scales = answer.size == 2 * of_scales && find_added(arch_, bytes).opcode;
+  if (has_scales) own = own.subspan(of_scales);
+  FieldReader fields(arch_, lanes_, own);
   if (fields.is_dual()) {
     Instruction &second = paired_.emplace_back();
     r.known = fields.read_dual(in, second, opcodes_);
@@ -248,6 +259,12 @@ Decoder::Result Decoder::decode(std::span<const uint8_t> bytes, uint64_t pc) {
   in.run = op->run;
   in.cls = op->cls;
   if (!fields.read(in)) return r;
+  if (has_scales) {
+    Instruction &scales = paired_.emplace_back();
+    FieldReader(arch_, lanes_, bytes.first(of_scales)).read_scales(scales);
+    scales.pc = pc, scales.size = in.size;
+    in.paired = &scales;
+  }
   in.target = pc + in.size + static_cast<int64_t>(in.imm) * 4;
   in.ends_segment = ends_segment(in);
   in.lds_use = lds_use(in);

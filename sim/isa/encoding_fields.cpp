@@ -382,6 +382,13 @@ bool FieldReader::read_vop3p(Instruction &in) const {
   return true;
 }
 
+void FieldReader::read_scales(Instruction &in) const {
+  in.encoding = Encoding::vop3p;
+  for (unsigned s = 0; s < 2; s++) in.src[s] = source(field(32 + 9 * s, 9));
+  in.op_sel = static_cast<uint8_t>(field(11, 2));
+  in.op_sel_hi = static_cast<uint8_t>(field(59, 2));
+}
+
 void FieldReader::read_ds(Instruction &in) const {
   in.gds = bit(arch_.gfx9 ? 16 : 17);
   if (in.opcode->form == Form::two_addresses) {

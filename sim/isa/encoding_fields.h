@@ -18,6 +18,8 @@ public:
   bool is_dual() const; // VOPD: two operations in one
   // Fills in what the opcode (already set) leaves open. False when the encoding is not understood.
   bool read(Instruction &in);
+  // gfx950: the scales of the matrix instruction that follows.
+  void read_scales(Instruction &in) const;
   bool read_dual(Instruction &x, Instruction &y, const OpcodeTable &opcodes);
 
 private:

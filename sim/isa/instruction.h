@@ -141,7 +141,7 @@ struct Instruction {
   // Matrix instructions.
   uint8_t cbsz = 0, abid = 0, blgp = 0;
 
-  // VOPD: the second operation.
+  // VOPD: the second operation. Matrices with scales: where those are.
   const Instruction *paired = nullptr;
 };
 

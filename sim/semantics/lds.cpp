@@ -181,7 +181,8 @@ std::span<const Opcode> lds_load_store_opcodes() { return table; }
 std::span<const Opcode> lds_opcodes() {
   static const std::vector<Opcode> all = [] {
     std::vector<Opcode> v;
-    for (auto part : {lds_load_store_opcodes(), lds_atomic_opcodes(), lds_cross_lane_opcodes()})
+    for (auto part : {lds_load_store_opcodes(), lds_atomic_opcodes(), lds_cross_lane_opcodes(),
+                      lds_transposed_opcodes()})
       v.insert(v.end(), part.begin(), part.end());
     return v;
   }();

@@ -35,5 +35,6 @@ constexpr Opcode lds_writing(const char *name, Handler run) {
 std::span<const Opcode> lds_load_store_opcodes();
 std::span<const Opcode> lds_atomic_opcodes();
 std::span<const Opcode> lds_cross_lane_opcodes();
+std::span<const Opcode> lds_transposed_opcodes();
 
 } // namespace fade::sim

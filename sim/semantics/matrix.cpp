@@ -257,17 +257,21 @@ void run_mfma(Wave &w, const Instruction &in) {
 }
 
 // D += A * B where of every four neighbours in a row of A only two are stored; two bits each say
-// which. Four or eight such pairs of bits are used; ABID picks them out of a register that may hold
-// several sets.
+// which. Four, eight or sixteen such pairs of bits are used; ABID picks them out of a register that
+// may hold several sets. Where B takes eight registers, the upper four have the lanes' part of the
+// upper half of K.
 template <class A, class B, class Acc, unsigned M, unsigned K>
 void run_smfmac(Wave &w, const Instruction &in) {
   constexpr unsigned per_lane = M * K / 64; // of B; A has half as many
   const unsigned set = in.cbsz & 3 ? 0 : in.abid * per_lane % 32;
+  constexpr unsigned parts = per_lane * Element<B>::width / 32 == 8 ? 2 : 1;
+  constexpr unsigned run = per_lane / parts; // neighbours along k in a lane
   Acc b[K][M], d[M][M];
   for (unsigned j = 0; j < M; j++)
-    for (unsigned k = 0; k < K; k++)
-      b[k][j] = Element<B>::value(
-          element_bits<Element<B>::width>(w, in.src[1], M * (k / per_lane) + j, k % per_lane));
+    for (unsigned k = 0; k < K; k++) {
+      const unsigned lane = M * (k % (K / parts) / run) + j, e = run * (k / (K / parts)) + k % run;
+      b[k][j] = Element<B>::value(element_bits<Element<B>::width>(w, in.src[1], lane, e));
+    }
   for (unsigned i = 0; i < M; i++)
     for (unsigned j = 0; j < M; j++) {
       const Place p = place<Acc, M, 1>(0, i, j);
@@ -454,6 +458,22 @@ std::span<const Opcode> matrix_opcodes() {
       SMFMAC("f32_32x32x32_bf8_fp8", bf8, fp8, f32, 32, 32),
       SMFMAC("f32_16x16x64_bf8_bf8", bf8, bf8, f32, 16, 64),
       SMFMAC("f32_32x32x32_bf8_bf8", bf8, bf8, f32, 32, 32),
+
+      // gfx950
+      SMFMAC("f32_16x16x64_f16", f16, f16, f32, 16, 64),
+      SMFMAC("f32_32x32x32_f16", f16, f16, f32, 32, 32),
+      SMFMAC("f32_16x16x64_bf16", bf16, bf16, f32, 16, 64),
+      SMFMAC("f32_32x32x32_bf16", bf16, bf16, f32, 32, 32),
+      SMFMAC("i32_16x16x128_i8", i8, i8, i32, 16, 128),
+      SMFMAC("i32_32x32x64_i8", i8, i8, i32, 32, 64),
+      SMFMAC("f32_16x16x128_fp8_fp8", OcpFp8, OcpFp8, f32, 16, 128),
+      SMFMAC("f32_32x32x64_fp8_fp8", OcpFp8, OcpFp8, f32, 32, 64),
+      SMFMAC("f32_16x16x128_fp8_bf8", OcpFp8, OcpBf8, f32, 16, 128),
+      SMFMAC("f32_32x32x64_fp8_bf8", OcpFp8, OcpBf8, f32, 32, 64),
+      SMFMAC("f32_16x16x128_bf8_fp8", OcpBf8, OcpFp8, f32, 16, 128),
+      SMFMAC("f32_32x32x64_bf8_fp8", OcpBf8, OcpFp8, f32, 32, 64),
+      SMFMAC("f32_16x16x128_bf8_bf8", OcpBf8, OcpBf8, f32, 16, 128),
+      SMFMAC("f32_32x32x64_bf8_bf8", OcpBf8, OcpBf8, f32, 32, 64),
 
       matrix("v_wmma_f32_16x16x16_f16", run_wmma_float<f16, f32>),
       matrix("v_wmma_f32_16x16x16_bf16", run_wmma_float<bf16, f32>),

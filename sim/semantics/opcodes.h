@@ -21,6 +21,7 @@ std::span<const Opcode> valu_packed_opcodes();
 std::span<const Opcode> valu_dual_opcodes();
 std::span<const Opcode> valu_cdna4_opcodes();
 std::span<const Opcode> matrix_opcodes();
+std::span<const Opcode> matrix_f8f6f4_opcodes();
 std::span<const Opcode> scalar_memory_opcodes();
 std::span<const Opcode> vector_memory_opcodes();
 std::span<const Opcode> lds_opcodes();

@@ -222,18 +222,20 @@ template <unsigned words, class F> void word_by_word(Wave &w, const Instruction 
   for (unsigned k = 0; k < words; k++) move(parts[k], k);
 }
 
-// Where loads to LDS put what each lane has. Of M0, gfx950 takes bits 17 to 2.
+// Where loads to LDS put what each lane has. Of M0, gfx950 takes bits 17 to 2; three dwords take
+// the room of four.
 LdsAddresses places_in_lds(const Wave &w, const Instruction &in, uint32_t bytes) {
   const auto offset = static_cast<uint32_t>(in.offset);
   if (w.arch->id != Gfx::gfx950) return lds_addresses_by_lane(w, offset);
   LdsAddresses a;
-  for (unsigned i = 0; i < 64; i++) a.at[i] = (w.sgpr[sreg::m0] & 0x3fffc) + offset + i * bytes;
+  for (unsigned i = 0; i < 64; i++)
+    a.at[i] = (w.sgpr[sreg::m0] & 0x3fffc) + offset + i * (bytes == 12 ? 16 : bytes);
   a.inside = false; // not checked
   return a;
 }
 
 // To LDS instead of registers: each lane has a dword behind M0's address, whatever size it loads,
-// or four for four.
+// or four for three and four.
 template <class I> void load_to_lds(Wave &w, const Instruction &in) {
   LaneAddresses a;
   vector_addresses(w, in, I::bytes, a);
@@ -254,7 +256,7 @@ template <class I> void load(Wave &w, const Instruction &in) {
   if constexpr (I::count == 1)
     if (in.lds) [[unlikely]]
       return load_to_lds<I>(w, in);
-  if constexpr (I::count == 4)
+  if constexpr (I::count >= 3)
     if (in.lds && w.arch->id == Gfx::gfx950) [[unlikely]]
       return load_to_lds<I>(w, in);
   if (w.active_exec && !is_observed(w))
@@ -388,6 +390,7 @@ constexpr Opcode table[] = {
     {"global_store_dword_addtid", store_addtid, stores},
 
     FADE_LDS_FORMS("dword", load_to_lds<Item<u32, 1>>),
+    FADE_LDS_FORMS("dwordx3", load_to_lds<Item<u32, 3>>),
     FADE_LDS_FORMS("dwordx4", load_to_lds<Item<u32, 4>>),
     FADE_LDS_FORMS("ubyte", load_to_lds<Item<u8, 1>>),
     FADE_LDS_FORMS("sbyte", load_to_lds<Item<int8_t, 1>>),

@@ -279,6 +279,7 @@ const Encoded gfx950_encodings[] = {
     {"ds_read_b64_tr_b16 v[8:9], v40", {0xd9c60000, 0x08000028}},
     {"global_load_lds_dwordx4 v[8:9]", {0xddf48000, 0x007f0008}},
     {"global_load_lds_dwordx3 v[8:9]", {0xddf88000, 0x007f0008}},
+    {"buffer_load_dwordx3 s[8:11]", {0xe0590000, 0x03020000}},
 };
 // clang-format on
 
@@ -300,7 +301,7 @@ TEST(Decoder, KnowsWhatGfx950Added) {
     const auto before = Decoder(*find_arch("gfx942"), 64, opcodes()).decode(bytes, 0x1000);
     EXPECT_TRUE(!before.valid || before.mnemonic != r.mnemonic) << e.text;
   }
-  EXPECT_EQ(executed, 74u);
+  EXPECT_EQ(executed, std::size(gfx950_encodings));
 }
 
 TEST(Decoder, ReadsMatrixInstructionsWithScalesAsOne) {
@@ -310,8 +311,18 @@ TEST(Decoder, ReadsMatrixInstructionsWithScalesAsOne) {
   Decoder decoder(*find_arch("gfx950"), 64, opcodes());
   const Decoder::Result r = decoder.decode(bytes, 0x1000);
   EXPECT_TRUE(r.valid);
-  EXPECT_FALSE(r.known);
+  EXPECT_TRUE(r.known);
   EXPECT_EQ(r.mnemonic, "v_mfma_scale_f32_16x16x128_f8f6f4");
+  EXPECT_EQ(decoder.text(bytes, 0x1000),
+            "v_mfma_scale_f32_16x16x128_f8f6f4 v[0:3], v[4:11], v[12:19], v[20:23], v24, v25");
+  // Registers by the formats: six for fp6, four for fp4.
+  bytes[9] |= 2, bytes[15] |= 0x80;
+  const RegisterUse use = decoder.registers(bytes, 0x1000);
+  ASSERT_EQ(use.reads.size(), 5u);
+  EXPECT_EQ(use.reads[0].count, 6u);
+  EXPECT_EQ(use.reads[1].count, 4u);
+  EXPECT_EQ(use.reads[3].first, 24u);
+  EXPECT_EQ(use.reads[4].first, 25u);
   EXPECT_EQ(r.instruction.size, 16);
 }
 

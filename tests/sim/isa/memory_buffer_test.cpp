@@ -184,6 +184,31 @@ TEST(Buffer, LoadsOfFourDwordsToLds) {
   b.run({0xe05d0000, 0x80010000}); // buffer_load_dwordx4 off, s[4:7], 0 lds
   for (unsigned i = 0; i < 256; i++) EXPECT_EQ(b.lds<u32>(64 + 4 * i), 7 + i % 4) << i;
 }
+// The manual: three dwords are written at 16 times the lane's number, the fourth is skipped.
+TEST(Global, LoadsOfThreeDwordsToLdsSkipTheFourth) {
+  MemoryBench b("gfx950");
+  auto data = b.allocate<u32>(512);
+  for (u32 i = 0; i < 512; i++) data[i] = 7 * i + 1;
+  for (u32 i = 0; i < 1024; i++) b.set_lds<u32>(4 * i, 0xdeadbeef);
+  b.s(sreg::m0) = 64;
+  b.point(0, data.va, 32);
+  b.run({0xddf88000, 0x007f0000}); // global_load_lds_dwordx3 v[0:1], off
+  for (unsigned i = 0; i < 64; i++)
+    for (unsigned k = 0; k < 4; k++)
+      EXPECT_EQ(b.lds<u32>(64 + 16 * i + 4 * k), k == 3 ? 0xdeadbeef : 7 * (8 * i + k) + 1)
+          << i << ", " << k;
+}
+TEST(Buffer, LoadsOfThreeDwordsToLdsSkipTheFourth) {
+  MemoryBench b("gfx950");
+  auto data = b.allocate<u32>(4);
+  for (u32 i = 0; i < 4; i++) data[i] = 7 + i;
+  for (u32 i = 0; i < 1024; i++) b.set_lds<u32>(4 * i, 0xdeadbeef);
+  set_resource(b, {data.va, 16});
+  b.s(sreg::m0) = 64;
+  b.run({0xe0590000, 0x80010000}); // buffer_load_dwordx3 off, s[4:7], 0 lds
+  for (unsigned i = 0; i < 256; i++)
+    EXPECT_EQ(b.lds<u32>(64 + 4 * i), i % 4 == 3 ? 0xdeadbeef : 7 + i % 4) << i;
+}
 
 // gfx9: data format in bits 18:15, number format in 14:12.
 u32 gfx9_format(u32 data, u32 number) { return identity | data << 15 | number << 12; }
