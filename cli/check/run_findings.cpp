@@ -131,11 +131,10 @@ std::string withPlaces(const Merged &merged, std::size_t processes) {
     if (const auto line = rest.substr(0, end + 1); !line.starts_with("  ranks ")) text += line;
     rest.remove_prefix(end + 1);
   }
-  if (!merged.ranks.empty())
-    text += fmt::format("  {:<10} {}\n", "ranks", rankList(merged.ranks));
-  text += fmt::format("  {:<10} {} of {} processes, {} time{}\n", "seen in",
-                      merged.processes.size(), processes, merged.count,
-                      merged.count == 1 ? "" : "s");
+  if (!merged.ranks.empty()) text += fmt::format("  {:<10} {}\n", "ranks", rankList(merged.ranks));
+  text +=
+      fmt::format("  {:<10} {} of {} processes, {} time{}\n", "seen in", merged.processes.size(),
+                  processes, merged.count, merged.count == 1 ? "" : "s");
   return text;
 }
 
@@ -220,12 +219,11 @@ int showRunFindings(const CheckOptions &options) {
   if (order.size() > options.most)
     complain(fmt::format("{} more are not shown (--max)", order.size() - options.most));
   complain("check: " + exactnessText(run.inexact));
-  complain(fmt::format("check: {} finding{} in {} dispatch{} of {} process{}{}{}",
-                       order.empty() ? "no" : std::to_string(order.size()),
-                       order.size() == 1 ? "" : "s", run.dispatches,
-                       run.dispatches == 1 ? "" : "es", run.processes,
-                       run.processes == 1 ? "" : "es", run.ranks.empty() ? "" : ", ranks ",
-                       rankList(run.ranks)));
+  complain(fmt::format(
+      "check: {} finding{} in {} dispatch{} of {} process{}{}{}",
+      order.empty() ? "no" : std::to_string(order.size()), order.size() == 1 ? "" : "s",
+      run.dispatches, run.dispatches == 1 ? "" : "es", run.processes,
+      run.processes == 1 ? "" : "es", run.ranks.empty() ? "" : ", ranks ", rankList(run.ranks)));
   const std::string lines = jsonLines(order, options.most);
   bool is_written = options.json.empty() || writeFile(options.json, lines);
   if (!options.report.empty()) is_written = writePage(options, run, lines) && is_written;

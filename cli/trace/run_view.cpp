@@ -20,10 +20,9 @@ std::string greatestExcess(const std::vector<Unit> &units, const Unit &unit, con
   for (const auto table : tables)
     for (const auto &entry : unit.totals.*table) {
       if (entry.second.sum_ns <= most) continue;
-      const uint64_t median =
-          spreadOf(units, [&](const Unit &one) {
-            return sumOf(one.totals.*table, entry.first);
-          }).median;
+      const uint64_t median = spreadOf(units, [&](const Unit &one) {
+                                return sumOf(one.totals.*table, entry.first);
+                              }).median;
       if (entry.second.sum_ns <= median + most) continue;
       most = entry.second.sum_ns - median;
       found = fmt::format("{} {} more", nameCell(entry.first), durationText(most));
@@ -130,8 +129,7 @@ std::vector<Straggler> stragglersOf(const std::vector<Unit> &units) {
   });
   for (Straggler &each : found) {
     const Unit &unit = units[each.unit];
-    const std::string what =
-        greatestExcess(units, unit, {&RunTotals::kernels, &RunTotals::copies});
+    const std::string what = greatestExcess(units, unit, {&RunTotals::kernels, &RunTotals::copies});
     each.text = fmt::format("{}, {} GPU busy (median {}){}", cli::printable(unit.name),
                             durationText(time(unit)), durationText(spread.median),
                             what.empty() ? "" : ": " + what);

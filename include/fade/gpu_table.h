@@ -47,7 +47,7 @@ inline constexpr GpuUnit kCdna2 = with(kCdna1, [](GpuUnit &u) {
   u.waves_per_simd = 8, u.vgprs = 512, u.vgpr_granule = 8, u.unified_registers = true, u.line = 128,
   u.writes_back_l2 = true;
 });
-// 160 KiB: [specs]. The 64 banks were not looked up.
+// 160 KiB in 64 banks: the manual of the CDNA 4 instruction set, chapter 11.
 inline constexpr GpuUnit kCdna4 =
     with(kCdna2, [](GpuUnit &u) { u.lds_bytes = 160 << 10, u.lds_banks = 64; });
 inline constexpr GpuUnit kRdna1 = {.smallest_wave = 32,

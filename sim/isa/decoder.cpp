@@ -103,16 +103,61 @@ std::string added_text(const AddedInstruction &added, const Instruction &in) {
   return added.name + text;
 }
 
+// Passes of matrix instructions, four cycles each, as AMD's manual of the CDNA 4 instruction set
+// has them: those of 8 bits take twice as long among f8f6f4.
+unsigned passes_of(const AddedInstruction &added, const Instruction &in) {
+  if (in.cls != ExecClass::mfma) return 1;
+  const unsigned passes = std::strstr(added.name, "_32x32x") ? 8 : 4;
+  return added.is_f8f6f4() && (in.cbsz < 2 || in.blgp < 2) ? 2 * passes : passes;
+}
+
+bool keeps_part(const AddedInstruction &added, const Instruction &in) {
+  return std::strstr(added.name, "_sr_") || in.op_sel;
+}
+
+// As LLVM would have them: names of registers, joined with underscores.
+LlvmDisassembler::Registers hazard_registers(const AddedInstruction &added, const Instruction &in) {
+  LlvmDisassembler::Registers found;
+  const bool swaps = std::strstr(added.name, "_swap_");
+  for_operands(added, in, [&](const Operand &o, unsigned count, bool is_dst) {
+    if (o.kind != Operand::Kind::vgpr && o.kind != Operand::Kind::sgpr) return;
+    std::string name;
+    for (unsigned i = 0; i < count; i++) {
+      const unsigned number = o.index + i;
+      if (i) name += '_';
+      if (!o.is_vgpr())
+        name += "SGPR" + std::to_string(number);
+      else if (number >= agpr_base)
+        name += "AGPR" + std::to_string(number - agpr_base);
+      else
+        name += "VGPR" + std::to_string(number);
+    }
+    if (is_dst || swaps) found.writes.push_back(name);
+    if (!is_dst || swaps || in.opcode->reads_dst) found.reads.push_back(name);
+  });
+  found.named_reads = found.reads.size();
+  if (in.paired) // scales are behind C, if that is a register
+    found.named_reads = std::min<size_t>(found.named_reads, in.src[2].is_vgpr() ? 3 : 2);
+  if (std::string_view(added.name).starts_with("v_")) found.reads.emplace_back("EXEC");
+  found.size = added.size;
+  // Another number than any of LLVM's.
+  found.opcode =
+      1u << 24 | static_cast<unsigned>(added.opcode->encoding) << 16 | added.opcode->number;
+  found.cycles = passes_of(added, in);
+  found.mnemonic = added.name;
+  found.writes_part = keeps_part(added, in);
+  return found;
+}
+
 RegisterUse added_registers(const AddedInstruction &added, const Instruction &in) {
   RegisterUse use;
   const bool swaps = std::strstr(added.name, "_swap_");
   const bool is_sparse = std::strstr(added.name, "smfmac");
-  const bool keeps_part = std::strstr(added.name, "_sr_") || in.op_sel;
   for_operands(added, in, [&](const Operand &o, unsigned count, bool is_dst) {
     if (o.kind != Operand::Kind::vgpr && o.kind != Operand::Kind::sgpr) return;
     const ObservedRange range{o.is_vgpr(), o.index, static_cast<uint16_t>(count)};
     if (is_dst || swaps) use.writes.push_back(range);
-    if (!is_dst || swaps || is_sparse || keeps_part || in.opcode->reads_dst)
+    if (!is_dst || swaps || is_sparse || keeps_part(added, in) || in.opcode->reads_dst)
       use.reads.push_back(range);
   });
   return use;
@@ -191,8 +236,11 @@ RegisterUse Decoder::registers(std::span<const uint8_t> bytes, uint64_t pc) {
 
 HazardUse Decoder::hazard_use(const HazardTable &table, std::span<const uint8_t> bytes,
                               uint64_t pc) {
-  // How long its results take is not known.
-  if (find_added(arch_, bytes).opcode) return table.use({}, bytes);
+  if (const AddedInstruction added = find_added(arch_, bytes); added.opcode) {
+    const Result r = decode(bytes, pc);
+    return table.use(
+        r.known ? hazard_registers(added, r.instruction) : LlvmDisassembler::Registers{}, bytes);
+  }
   return table.use(llvm_->disassembler.registers(bytes, pc), bytes);
 }
 

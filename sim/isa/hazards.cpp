@@ -462,7 +462,7 @@ HazardUse HazardTable::use(const LlvmDisassembler::Registers &registers,
       use.kinds |= bit(Kind::dpp);
       use.dpp = {true, static_cast<uint16_t>(words[1] & 0xff), 1};
     }
-    if (writes_part(words, use)) use.kinds |= bit(Kind::part);
+    if (registers.writes_part || writes_part(words, use)) use.kinds |= bit(Kind::part);
   }
   if (is(use, Kind::vmem)) use.data = wide_data(name, use);
   if (use.kinds & (Kind::matrix | Kind::wmma)) {

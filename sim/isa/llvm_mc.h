@@ -31,6 +31,7 @@ public:
     unsigned opcode = 0; // LLVM's number
     unsigned cycles = 0; // until its result can be used, as LLVM's model of the processor has it
     std::string mnemonic;
+    bool writes_part = false; // of its register: said by the table of what LLVM does not know
   };
   Registers registers(std::span<const uint8_t> bytes, uint64_t pc);
 

@@ -73,6 +73,14 @@ MatrixHazard between_matrices(MatrixGpu gpu, const HazardUse &first, const Hazar
                i == 2 ? "matrix result, then a part of it as accumulator"
                       : "matrix result, then matrix operand"};
   }
+  // Scales, and the positions of a sparse matrix.
+  for (const ObservedRange &r : second.reads) {
+    const bool is_matrix =
+        std::ranges::any_of(second.abc, [&](const ObservedRange &m) { return same(r, m); });
+    if (const ObservedRange at = shared(result, r); at.count && !is_matrix)
+      if (const unsigned states = until_read(gpu, first); states > found.states)
+        found = {states, at, "matrix result, then matrix operand"};
+  }
   return found;
 }
 
@@ -192,8 +200,10 @@ MatrixHazard matrix_hazard(MatrixGpu gpu, const HazardUse &first, const HazardUs
     return {};
   }
   if (multiplies)
-    if (const ObservedRange at = shared(first.writes, second.abc, true); at.count)
-      return {2, at, "VALU write of a VGPR, then matrix operand"};
+    for (const std::span<const ObservedRange> read :
+         {std::span<const ObservedRange>(second.abc), std::span<const ObservedRange>(second.reads)})
+      if (const ObservedRange at = shared(first.writes, read, true); at.count)
+        return {2, at, "VALU write of a VGPR, then matrix operand"};
   return {};
 }
 

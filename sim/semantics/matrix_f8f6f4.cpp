@@ -1,6 +1,6 @@
-// gfx950's matrix instructions of small floats: D = A * B + C, where A and B have any of the formats
-// fp8, bf8, fp6, bf6 and fp4, A's told by CBSZ and B's by BLGP, with or without a scale (a power of
-// two, E8M0) for every 32 neighbours along k.
+// gfx950's matrix instructions of small floats: D = A * B + C, where A and B have any of the
+// formats fp8, bf8, fp6, bf6 and fp4, A's told by CBSZ and B's by BLGP, with or without a scale (a
+// power of two, E8M0) for every 32 neighbours along k.
 //
 // Each lane has 32 numbers of a row of A, or of a column of B. Of fp6 and fp4 they are neighbours;
 // of fp8 and bf8 they are 16 neighbours and the 16 that lie half of K further on.
@@ -93,8 +93,9 @@ template <unsigned M, unsigned K> void run_f8f6f4(Wave &w, const Instruction &in
   for (unsigned i = 0; i < M; i++) {
     f32 sum[M];
     for (unsigned j = 0; j < M; j++)
-      sum[j] = in.src[2].is_vgpr() ? as_f32(w.vgpr[in.src[2].index + reg(i)][lane(i) + j])
-                                   : as_f32(static_cast<u32>(scalar_value(w, in.src[2], Type::f32)));
+      sum[j] = in.src[2].is_vgpr()
+                   ? as_f32(w.vgpr[in.src[2].index + reg(i)][lane(i) + j])
+                   : as_f32(static_cast<u32>(scalar_value(w, in.src[2], Type::f32)));
     for (unsigned block = 0; block < scales; block++) {
       f32 part[M] = {};
       for (unsigned k = per_scale * block; k < per_scale * (block + 1); k++)

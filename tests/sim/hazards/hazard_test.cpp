@@ -1,6 +1,8 @@
 // The rules about wait states, on seeds in assembly: each with as much between two instructions as
 // is needed, and with one less.
+#include "isa/decoder.h"
 #include "isa/hazards.h"
+#include "semantics/opcodes.h"
 
 #include "assembler.h"
 
@@ -242,6 +244,65 @@ TEST(Hazards, AProcessorThatNobodyKnowsHasNoRules) {
   for (const char *gpu : {"gfx906", "gfx908", "gfx90a", "gfx940", "gfx942", "gfx950",
                           "gfx9-4-generic", "gfx1010", "gfx1030", "gfx1100", "gfx1151", "gfx1201"})
     EXPECT_TRUE(HazardTable(gpu).has_rules()) << gpu;
+}
+
+// gfx950's own instructions as words, as LLVM 22 encodes them, with the wait states that it puts
+// between them.
+struct Words {
+  const char *text;
+  std::vector<uint32_t> first, second;
+  unsigned needed;
+};
+const std::vector<uint32_t> add_of_v0 = {0x06080100}; // v_add_f32 v4, v0, v0
+const Words gfx950_words[] = {
+    {"16x16x128 of fp8", {0xd3ad0000, 0x04022108}, add_of_v0, 12},
+    {"16x16x128 of fp4", {0xd3ad0400, 0x84022108}, add_of_v0, 8},
+    {"16x16x128 of fp4 and bf8", {0xd3ad0400, 0x24022108}, add_of_v0, 12},
+    {"32x32x64 of bf8", {0xd3ae0100, 0x24023110}, add_of_v0, 20},
+    {"32x32x64 of fp6", {0xd3ae0200, 0x44023110}, add_of_v0, 12},
+    {"16x16x128 with scales", {0xd3ac0000, 0x00023f1e, 0xd3ad0800, 0x04022108}, add_of_v0, 12},
+    {"16x16x32 of f16", {0xd3d40000, 0x04022108}, add_of_v0, 8},
+    {"32x32x16 of f16", {0xd3d50000, 0x04023110}, add_of_v0, 12},
+    {"sparse 16x16x64", {0xd3da0000, 0x04421104}, add_of_v0, 8},
+    {"VALU writes a scale, v_mov_b32 v30, v1",
+     {0x7e3c0301},
+     {0xd3ac0000, 0x00023f1e, 0xd3ad0800, 0x04022108},
+     2},
+    {"a matrix's result is a scale",
+     {0xd3ad041e, 0x84022108},
+     {0xd3ac0000, 0x00023f1e, 0xd3ad0800, 0x04022108},
+     8},
+    // It reads a part of the result as B, with the constant 0 as C.
+    {"C is a constant",
+     {0xd3ad0410, 0x84022108},
+     {0xd3ac0000, 0x00023f1e, 0xd3ad0800, 0x02022108},
+     8},
+    {"VALU writes A", {0x7e140301}, {0xd3ad0000, 0x04022108}, 2},
+};
+
+TEST(Hazards, OfGfx950sOwnInstructions) {
+  const HazardTable table("gfx950");
+  Decoder decoder(*find_arch("gfx950"), 64, opcodes());
+  auto use_of = [&](const std::vector<uint32_t> &words) {
+    std::vector<uint8_t> bytes(4 * words.size());
+    std::memcpy(bytes.data(), words.data(), bytes.size());
+    return decoder.hazard_use(table, bytes, 0x1000);
+  };
+  for (const Words &w : gfx950_words) {
+    const HazardUse first = use_of(w.first), second = use_of(w.second), nop = use_of({0xbf800000});
+    for (unsigned present = 0; present <= w.needed; present++) {
+      HazardWindow window;
+      std::vector<Hazard> found;
+      auto step = [&](const HazardUse &use) {
+        window.step(table, 0, use, [&](const Hazard &h) { found.push_back(h); });
+      };
+      step(first);
+      for (unsigned i = 0; i < present; i++) step(nop);
+      step(second);
+      ASSERT_EQ(found.size(), present < w.needed) << w.text << ", " << present;
+      if (!found.empty()) EXPECT_EQ(found[0].needed, w.needed) << w.text;
+    }
+  }
 }
 
 } // namespace

@@ -25,7 +25,8 @@ struct Small {
     if (width() == 8 && exponent_bits == 5 && e == 31) return m ? NAN : HUGE_VAL;
     if (width() == 8 && exponent_bits == 4 && e == 15 && m == 7) return NAN;
     const double fraction = m * std::pow(2.0, -mantissa);
-    const double r = std::pow(2.0, (e ? static_cast<int>(e) : 1) - bias) * (e ? 1 + fraction : fraction);
+    const double r =
+        std::pow(2.0, (e ? static_cast<int>(e) : 1) - bias) * (e ? 1 + fraction : fraction);
     return code >> (width() - 1) & 1 ? -r : r;
   }
 };
@@ -67,7 +68,8 @@ struct Shape {
 const Shape shapes[] = {{16, 128, 0xd3ad0000}, {32, 64, 0xd3ae0000}};
 
 void run_plain(WaveBench &b, const Shape &s, u32 cbsz, u32 blgp) {
-  b.run({s.word | cbsz << 8, (256 + first_a) | (256 + first_b) << 9 | (256 + first_c) << 18 | blgp << 29});
+  b.run({s.word | cbsz << 8,
+         (256 + first_a) | (256 + first_b) << 9 | (256 + first_c) << 18 | blgp << 29});
 }
 void run_scaled(WaveBench &b, const Shape &s, u32 cbsz, u32 blgp, u32 src_a = 256 + scale_a,
                 u32 src_b = 256 + scale_b, u32 byte_a = 0, u32 byte_b = 0) {
@@ -129,8 +131,8 @@ TEST(Cdna4Matrix, EveryPairOfFormatsWithAndWithoutScales) {
               // What neither loses a digit is exact: 20 bits of fp4 and fp6 without scales.
               const bool exact = !scaled && fa != 3 && fb != 3 && fa >= 2 && fb >= 2;
               ASSERT_NEAR(result(b, s.rows, i, j), sum, exact ? 0 : size * 0x1p-20)
-                  << formats[fa].name << " " << formats[fb].name << " " << s.k << (scaled ? " scaled " : " ")
-                  << i << "," << j;
+                  << formats[fa].name << " " << formats[fb].name << " " << s.k
+                  << (scaled ? " scaled " : " ") << i << "," << j;
             }
         }
       }
@@ -145,11 +147,13 @@ TEST(Cdna4Matrix, ScalesComeFromTheLanesThatWereMeasured) {
     for (unsigned group = 0; group < 4; group++)
       for (unsigned item = 0; item < 32; item++) {
         WaveBench b("gfx950");
-        for (unsigned k = 0; k < 128; k++) put(b, first_b, formats[0], place_of(formats[0], 16, 0, k), 0x38);
+        for (unsigned k = 0; k < 128; k++)
+          put(b, first_b, formats[0], place_of(formats[0], 16, 0, k), 0x38);
         put(b, first_a, formats[0], {16 * group + row, item}, 0x38);
         for (unsigned lane = 0; lane < 64; lane++) b.v(scale_a)[lane] = 127 + lane;
         run_scaled(b, s, 0, 0, 256 + scale_a, 0xf2); // the constant 1.0 for B
-        ASSERT_EQ(result(b, 16, row, 0), std::ldexp(1.0f, static_cast<int>(measured[group][item / 16] + row)))
+        ASSERT_EQ(result(b, 16, row, 0),
+                  std::ldexp(1.0f, static_cast<int>(measured[group][item / 16] + row)))
             << row << " group " << group << " item " << item;
       }
 }
@@ -178,14 +182,14 @@ TEST(Cdna4Matrix, SmallestAndLargestScalesAndNan) {
     run_scaled(b, s, 0, 0);
     return bits(result(b, 16, 3, 4));
   };
-  EXPECT_EQ(one_times_one(0, 254), 0x3f800000u);            // 2^-127 * 2^127
-  EXPECT_EQ(one_times_one(0, 127), 0x00400000u);            // 2^-127, a denormal
-  EXPECT_EQ(one_times_one(0, 0), 0u);                       // 2^-254 is too small
-  EXPECT_EQ(one_times_one(0, 0, 0x40400000), 0x40400000u);  // ... and leaves 3 as it is
-  EXPECT_EQ(one_times_one(254, 127), 0x7f000000u);          // 2^127
-  EXPECT_EQ(one_times_one(254, 254), 0x7f800000u);          // too large
+  EXPECT_EQ(one_times_one(0, 254), 0x3f800000u);           // 2^-127 * 2^127
+  EXPECT_EQ(one_times_one(0, 127), 0x00400000u);           // 2^-127, a denormal
+  EXPECT_EQ(one_times_one(0, 0), 0u);                      // 2^-254 is too small
+  EXPECT_EQ(one_times_one(0, 0, 0x40400000), 0x40400000u); // ... and leaves 3 as it is
+  EXPECT_EQ(one_times_one(254, 127), 0x7f000000u);         // 2^127
+  EXPECT_EQ(one_times_one(254, 254), 0x7f800000u);         // too large
   EXPECT_EQ(one_times_one(254, 254, 0, WaveBench::default_mode | 1u << 23), 0x7f7fffffu);
-  EXPECT_EQ(one_times_one(255, 127), 0x7fc00000u);          // NaN
+  EXPECT_EQ(one_times_one(255, 127), 0x7fc00000u); // NaN
   EXPECT_EQ(one_times_one(127, 255), 0x7fc00000u);
   EXPECT_EQ(one_times_one(255, 0, 0x40400000), 0x7fc00000u);
   // A scale of NaN makes NaN of zeros, too, but only of its own row.
@@ -220,7 +224,8 @@ TEST(Cdna4Matrix, AccumulatorsAndConstantsAsOperands) {
   WaveBench b("gfx950");
   // v_mfma_f32_16x16x128_f8f6f4 a[0:3], a[8:15], v[16:23], 1.0
   for (unsigned k = 0; k < 8; k++)
-    for (unsigned lane = 0; lane < 64; lane++) b.a(8 + k)[lane] = 0x38383838, b.v(16 + k)[lane] = 0x40404040;
+    for (unsigned lane = 0; lane < 64; lane++)
+      b.a(8 + k)[lane] = 0x38383838, b.v(16 + k)[lane] = 0x40404040;
   b.run({0xd3ad8000, 0x0bca2108});
   EXPECT_EQ(as_f32(b.a(0)[0]), 1 + 128 * 2.0f);
   EXPECT_EQ(as_f32(b.a(3)[63]), 1 + 128 * 2.0f);
@@ -234,13 +239,20 @@ struct Sparse {
   u32 word;
 };
 const Sparse sparse[] = {
-    {"f32_16x16x64_f16", 16, 64, 16, 0xd3da0000},       {"f32_32x32x32_f16", 32, 32, 16, 0xd3db0000},
-    {"f32_16x16x64_bf16", 16, 64, 16, 0xd3b90000},      {"f32_32x32x32_bf16", 32, 32, 16, 0xd3c60000},
-    {"i32_16x16x128_i8", 16, 128, 8, 0xd3ba0000},       {"i32_32x32x64_i8", 32, 64, 8, 0xd3c70000},
-    {"f32_16x16x128_bf8_bf8", 16, 128, 8, 0xd3bb0000},  {"f32_16x16x128_bf8_fp8", 16, 128, 8, 0xd3bc0000},
-    {"f32_16x16x128_fp8_bf8", 16, 128, 8, 0xd3bd0000},  {"f32_16x16x128_fp8_fp8", 16, 128, 8, 0xd3c30000},
-    {"f32_32x32x64_bf8_bf8", 32, 64, 8, 0xd3cb0000},    {"f32_32x32x64_bf8_fp8", 32, 64, 8, 0xd3ce0000},
-    {"f32_32x32x64_fp8_bf8", 32, 64, 8, 0xd3cf0000},    {"f32_32x32x64_fp8_fp8", 32, 64, 8, 0xd3d30000},
+    {"f32_16x16x64_f16", 16, 64, 16, 0xd3da0000},
+    {"f32_32x32x32_f16", 32, 32, 16, 0xd3db0000},
+    {"f32_16x16x64_bf16", 16, 64, 16, 0xd3b90000},
+    {"f32_32x32x32_bf16", 32, 32, 16, 0xd3c60000},
+    {"i32_16x16x128_i8", 16, 128, 8, 0xd3ba0000},
+    {"i32_32x32x64_i8", 32, 64, 8, 0xd3c70000},
+    {"f32_16x16x128_bf8_bf8", 16, 128, 8, 0xd3bb0000},
+    {"f32_16x16x128_bf8_fp8", 16, 128, 8, 0xd3bc0000},
+    {"f32_16x16x128_fp8_bf8", 16, 128, 8, 0xd3bd0000},
+    {"f32_16x16x128_fp8_fp8", 16, 128, 8, 0xd3c30000},
+    {"f32_32x32x64_bf8_bf8", 32, 64, 8, 0xd3cb0000},
+    {"f32_32x32x64_bf8_fp8", 32, 64, 8, 0xd3ce0000},
+    {"f32_32x32x64_fp8_bf8", 32, 64, 8, 0xd3cf0000},
+    {"f32_32x32x64_fp8_fp8", 32, 64, 8, 0xd3d30000},
 };
 // The codes of 1 to 4 in a type.
 u32 code_of(std::string_view type, unsigned n) {
@@ -272,7 +284,8 @@ TEST(Cdna4Matrix, SparseMatrices) {
         for (unsigned k = 0; k < s.k; k++) {
           const unsigned half = k / (s.k / 2), run = lane_k / 2, in_half = k % (s.k / 2);
           m[j * s.k + k] = 1 + random() % 4;
-          store(72, in_half / run * s.rows + j, half * run + in_half % run, code_of(last, m[j * s.k + k]));
+          store(72, in_half / run * s.rows + j, half * run + in_half % run,
+                code_of(last, m[j * s.k + k]));
         }
       for (unsigned i = 0; i < s.rows; i++)
         for (unsigned quad = 0; quad < s.k / 4; quad++) {
@@ -295,7 +308,8 @@ TEST(Cdna4Matrix, SparseMatrices) {
           u32 sum = 5;
           for (unsigned k = 0; k < s.k; k++) sum += a[i * s.k + k] * m[j * s.k + k];
           const f32 got = result(b, s.rows, i, j, 8);
-          ASSERT_EQ(is_int ? bits(got) : static_cast<u32>(got), sum) << name << " " << set << " " << i << "," << j;
+          ASSERT_EQ(is_int ? bits(got) : static_cast<u32>(got), sum)
+              << name << " " << set << " " << i << "," << j;
         }
     }
 }
