@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace fade::cli {
 
@@ -11,5 +12,9 @@ namespace fade::cli {
 /// not looked into.
 bool willObserve(const std::string &gpu, std::string observe, const std::string &cache,
                  const std::string &program);
+
+/// The first word of a command that is a program with kernels, behind a launcher for example; the
+/// program of the first word if there is none.
+std::string hipProgramIn(const std::vector<std::string> &command);
 
 } // namespace fade::cli

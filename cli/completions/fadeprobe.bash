@@ -52,7 +52,7 @@ _fadeprobe() {
     replay) words="--check --tolerance --iterations --no-recopy --code --model --no-model --change-inputs --minimise --output --on --reserve-check --instrumented --analyzers --log-location --log-format --record --gpu --workers --timeout --json --progress --no-progress --help" ;;
     analyze) words="$report --kernels --dispatches --seed --report --sources --diff --fail-if --junit --sarif --findings" ;;
     diff) words="--json --report --kernels --least --all --gpu --exact --fail-if --junit --sarif --findings --help --" ;;
-    report) words="--output --host --code --sources --title --fail-if --junit --sarif --findings --help" ;;
+    report) words="--output --ranks --host --code --sources --title --fail-if --junit --sarif --findings --help" ;;
     inspect) words="--kernels --target --pid --isa --source --counts --json --help" ;;
     doctor) words="--json --quiet --root --program --rules --deaths --collect --probe --save --gpu --timeout --fix --print --write --revert --remedy --help" ;;
     flags)

@@ -10,6 +10,7 @@
 #include "report/host_side.h"
 #include "report/listing.h"
 #include "report/page.h"
+#include "report/run_report.h"
 #include "report/terminal_summary.h"
 #include "trace/recorded_run.h"
 #include "trace/timeline.h"
@@ -260,9 +261,11 @@ CLI::App *addReportCommand(CLI::App &app, ReportOptions &options) {
       ->add_option(
           "log", options.log,
           "JSON lines written with --log-format json, a recording made with --record, or a file "
-          "of fadeprobe trace")
-      ->type_name("FILE");
+          "of fadeprobe trace; or the folder of a run of many processes")
+      ->type_name("FILE|DIR");
   command->add_option("-o,--output", options.html, "the HTML report to write")->type_name("FILE");
+  command->add_option("--ranks", options.ranks, "of a run: make pages of these ranks, too")
+      ->type_name("N,N-N,...");
   command
       ->add_option("--host", options.host,
                    "a file of fadeprobe trace of the same run: calls and markers on the timeline")
@@ -288,6 +291,12 @@ int runReport(const ReportOptions &options) {
     return kUsageError;
   };
   if (options.log.empty()) return usage("report: no file of JSON lines given");
+  std::error_code ignored;
+  if (fs::is_directory(options.log, ignored)) return reportRun(options);
+  if (!options.ranks.empty()) {
+    complain(fmt::format("--ranks is for the folder of a run, which {} is not", options.log));
+    return kUsageError;
+  }
   const auto guard = Guard::of(options.guard);
   if (!guard) return kUsageError;
   if (options.html.empty() && !guard->isWanted()) return usage("report: give -o FILE");
@@ -320,10 +329,40 @@ int runReport(const ReportOptions &options) {
   return made == 0 && guard->isWanted() ? judged(*guard, options, log, profile) : made;
 }
 
+bool writeProcessPage(const std::string &folder, const ReportOptions &given) {
+  ReportOptions options = given;
+  options.log = folder + "/report.jsonl";
+  options.html = folder + "/report.html";
+  const Host host = hostOf(folder + "/events");
+  report::RunLog log;
+  log.has_summary = true;
+  std::error_code ignored;
+  const bool has_lines = fs::exists(options.log, ignored);
+  if (!has_lines && !host.log) return false;
+  if (options.code.empty() && host.events)
+    for (const auto &[pid, process] : host.events->processes)
+      if (fs::is_regular_file(process.program, ignored)) options.code.push_back(process.program);
+  if (has_lines) {
+    auto read = report::readRunLog(options.log);
+    if (!read) {
+      complain(read.error().message());
+      return false;
+    }
+    log = *std::move(read);
+    profile::useOwnInstructions(log, options.code);
+  }
+  std::optional<profile::Profile> profile;
+  if (makeOutcome(options, log, host, profile) != 0) return false;
+  return !has_lines || !profile ||
+         writeFile(folder + "/advice.jsonl", report::findingLines(log, profile->findings));
+}
+
 void addOutcomeOptions(CLI::App &app, ReportOptions &options) {
-  app.add_option("--report", options.html,
-                 "write an HTML report, one file (implies -i and the analyzers it needs)")
-      ->type_name("FILE");
+  app.add_option(
+         "--report", options.html,
+         "write an HTML report, one file (implies -i and the analyzers it needs); a name that "
+         "ends in / is the folder of a run of many processes")
+      ->type_name("FILE|DIR/");
   app.add_option("--timeline", options.timeline,
                  "a timeline for Perfetto and chrome://tracing: calls, kernels, copies, markers")
       ->type_name("FILE");
@@ -342,6 +381,11 @@ int runWithOutcome(RunOptions run, ReportOptions outcome,
   const bool has_own_log = !own_log.empty() && own_log != kNowhere;
   const auto guard = Guard::of(outcome.guard);
   if (!guard) return kUsageError;
+  if (outcome.html.ends_with('/')) {
+    addNeeds(run, outcome, *guard, hipProgramIn(application));
+    sampleUnlessToldOtherwise(run);
+    return runIntoFolder(std::move(run), outcome, application);
+  }
   outcome.log = placeOfLog(run, outcome);
   if (outcome.log.empty()) return kUsageError;
   addNeeds(run, outcome, *guard, application.empty() ? "" : programOf(application[0]));

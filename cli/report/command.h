@@ -21,6 +21,7 @@ struct ReportOptions {
   std::string title;                  ///< empty: the name of the log
   std::vector<std::string> code;      ///< where the kernels' machine code is
   std::vector<std::string> sources;   ///< folders that source has to be below; none: anywhere
+  std::string ranks;                  ///< of a run: whose pages are made, too
   std::string end;                    ///< how the application ended, if not well
   GuardOptions guard;
 };
@@ -28,6 +29,10 @@ struct ReportOptions {
 CLI::App *addReportCommand(CLI::App &app, ReportOptions &options);
 /// 0; 1 if a file cannot be read or written; 2 for a mistake in the options; kConditionFailed.
 int runReport(const ReportOptions &options);
+
+/// The page of one process of a run, in its folder, of its events and its JSON lines if it has any,
+/// and what it could gain as advice.jsonl. False, after a line that says why, if it cannot be made.
+bool writeProcessPage(const std::string &folder, const ReportOptions &options);
 
 /// --report, --timeline and --fail-if, for the program itself.
 void addOutcomeOptions(CLI::App &app, ReportOptions &options);

@@ -1,4 +1,4 @@
-# Writes OUT, a C++ source with the texts of HTML, STYLE and SCRIPTS (several files, one text) as arrays of bytes.
+# Writes OUT, a C++ source with the texts of HTML, STYLE, SCRIPTS and RUN_SCRIPTS (several files, one text) as arrays of bytes.
 function(bytes_of out)
   set(all "")
   foreach(file ${ARGN})
@@ -13,8 +13,9 @@ set(text "#include \"report/page_files.h\"\nnamespace fade::report {\nnamespace 
 bytes_of(html ${HTML})
 bytes_of(style ${STYLE})
 bytes_of(script ${SCRIPTS})
-foreach(name html style script)
+bytes_of(run_script ${RUN_SCRIPTS})
+foreach(name html style script run_script)
   string(APPEND text "constexpr char ${name}[] = {${${name}}};\n")
 endforeach()
-string(APPEND text "} // namespace\nconst std::string_view kPageHtml(html, sizeof html), kPageStyle(style, sizeof style), kPageScript(script, sizeof script);\n} // namespace fade::report\n")
+string(APPEND text "} // namespace\nconst std::string_view kPageHtml(html, sizeof html), kPageStyle(style, sizeof style), kPageScript(script, sizeof script);\nconst std::string_view kRunPageScript(run_script, sizeof run_script);\n} // namespace fade::report\n")
 file(WRITE ${OUT} "${text}")

@@ -405,14 +405,14 @@ std::string scriptSafe(const Json &data) {
   return out;
 }
 
-std::string htmlPage(const Json &data) {
+std::string htmlPage(const Json &data, std::string_view drawn_by) {
   std::string page(kPageHtml);
   const auto insert = [&](std::string_view mark, std::string_view what) {
     page.replace(page.find(mark), mark.size(), what);
   };
   // The data last: nothing in it is ever searched for marks.
   insert("/*STYLE*/", kPageStyle);
-  insert("/*SCRIPT*/", kPageScript);
+  insert("/*SCRIPT*/", drawn_by.empty() ? kPageScript : drawn_by);
   insert("/*DATA*/", scriptSafe(data));
   return page;
 }

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fade::report {
@@ -30,8 +31,8 @@ struct PageOptions {
 /// The data that the page shows.
 Json pageData(RunLog &log, const PageOptions &options);
 
-/// The whole file.
-std::string htmlPage(const Json &data);
+/// The whole file. `drawn_by`: its script; empty: that of one process.
+std::string htmlPage(const Json &data, std::string_view drawn_by = {});
 
 /// JSON as the contents of a script element: no character that HTML could take for markup.
 std::string scriptSafe(const Json &data);

@@ -6,5 +6,6 @@
 namespace fade::report {
 
 extern const std::string_view kPageHtml, kPageStyle, kPageScript;
+extern const std::string_view kRunPageScript; ///< of a run of many processes
 
 } // namespace fade::report

@@ -3,14 +3,16 @@ find_package(nlohmann_json REQUIRED)
 set(page ${CMAKE_CURRENT_SOURCE_DIR}/report/page)
 # In the order in which the scripts stand in the page.
 set(scripts format.js table.js export.js viewport.js summary.js findings.js errors.js source.js host.js timeline.js heatmap.js lanes.js flow.js handlers.js roofline.js profile.js kernel.js search.js app.js)
+set(run_scripts format.js table.js export.js run.js)
 list(TRANSFORM scripts PREPEND ${page}/)
+list(TRANSFORM run_scripts PREPEND ${page}/)
 set(embedded ${CMAKE_CURRENT_BINARY_DIR}/page_files.cpp)
 add_custom_command(OUTPUT ${embedded}
-  COMMAND ${CMAKE_COMMAND} -DOUT=${embedded} -DHTML=${page}/report.html -DSTYLE=${page}/report.css "-DSCRIPTS=${scripts}"
+  COMMAND ${CMAKE_COMMAND} -DOUT=${embedded} -DHTML=${page}/report.html -DSTYLE=${page}/report.css "-DSCRIPTS=${scripts}" "-DRUN_SCRIPTS=${run_scripts}"
           -P ${CMAKE_CURRENT_SOURCE_DIR}/report/embed_page.cmake
-  DEPENDS ${page}/report.html ${page}/report.css ${scripts} report/embed_page.cmake
+  DEPENDS ${page}/report.html ${page}/report.css ${scripts} ${page}/run.js report/embed_page.cmake
   COMMENT "the page of the report" VERBATIM)
 target_sources(fadeprobe PRIVATE ${embedded} report/child.cpp report/command.cpp report/deaths.cpp report/errors.cpp report/finding_lines.cpp report/heat_map.cpp report/host_side.cpp
-  report/kernel_facts.cpp report/listing.cpp report/page.cpp report/terminal_summary.cpp)
+  report/kernel_facts.cpp report/listing.cpp report/page.cpp report/run_page.cpp report/run_report.cpp report/terminal_summary.cpp)
 target_include_directories(fadeprobe PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(fadeprobe PRIVATE nlohmann_json::nlohmann_json)

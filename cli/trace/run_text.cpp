@@ -118,7 +118,7 @@ private:
   }
 
   std::string stragglerText() const {
-    const std::vector<Straggler> found = stragglersOf(units_);
+    const std::vector<Straggler> found = stragglersOf(units_, rows_);
     std::string text;
     for (std::size_t i = 0; i < std::min(rows_, found.size()); ++i)
       text += fmt::format("straggler: {}\n", found[i].text);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <map>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -111,7 +112,7 @@ std::string slowestOf(const std::vector<Unit> &units) {
   return text;
 }
 
-std::vector<Straggler> stragglersOf(const std::vector<Unit> &units) {
+std::vector<Straggler> stragglersOf(const std::vector<Unit> &units, std::size_t most) {
   if (units.size() < 4) return {};
   const auto time = [](const Unit &unit) { return unit.busy; };
   const Spread spread = spreadOf(units, time);
@@ -127,7 +128,7 @@ std::vector<Straggler> stragglersOf(const std::vector<Unit> &units) {
   std::ranges::sort(found, [&](const Straggler &a, const Straggler &b) {
     return std::pair(units[b.unit].busy, a.unit) < std::pair(units[a.unit].busy, b.unit);
   });
-  for (Straggler &each : found) {
+  for (Straggler &each : std::span(found).first(std::min(most, found.size()))) {
     const Unit &unit = units[each.unit];
     const std::string what = greatestExcess(units, unit, {&RunTotals::kernels, &RunTotals::copies});
     each.text = fmt::format("{}, {} GPU busy (median {}){}", cli::printable(unit.name),

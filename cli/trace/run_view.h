@@ -49,7 +49,7 @@ struct Straggler {
   std::size_t unit = 0;
   std::string text;
 };
-/// The longest first.
-std::vector<Straggler> stragglersOf(const std::vector<Unit> &units);
+/// The longest first; the first `most` with a text.
+std::vector<Straggler> stragglersOf(const std::vector<Unit> &units, std::size_t most);
 
 } // namespace fade::host_trace

@@ -3,6 +3,7 @@ import collections
 import glob
 import json
 import os
+import re
 import signal
 import socket
 import sqlite3
@@ -260,6 +261,51 @@ if __name__ == '__main__':
         self.assertRegex(text, r"\nstraggler: rank 2, .* GPU busy \(median .*\): step.* more\n")
         self.assertRegex(text, r"\nkernel .*\n.* 20006 .* rank 2\n")
         self.assertNotIn("rank 2", self.look("--ranks", "0,1,3"))
+
+    def page(self, name):
+        """What a page has to show."""
+        with open(name) as file:
+            return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', file.read(), re.S).group(1))
+
+    def test_a_report_of_all_ranks_and_of_each(self):
+        result = self.done([PROBE, "--report", self.folder, "--", *MPIRUN, "-np", 3, PLAIN, 4])
+        self.assertIn(f"fadeprobe: see {self.folder}report.html\n", result.stderr)
+        run = self.page(self.folder + "report.html")
+        self.assertEqual((run["units"], run["ranks"], run["tables"][0]["rows"][0]["count"]), (3, "0-2", 12))
+        self.assertEqual(len(run["tables"][0]["rows"][0]["strip"]), 3)
+        links = [row[-1] for row in run["rows"]]
+        self.assertEqual(len(set(links)), 3)
+        for link in links:
+            one = self.page(self.folder + link)
+            self.assertEqual((one["totals"]["dispatches"], bool(one["host"])), (5, True))  # with a fill: times and what is inside of kernels
+        for name in glob.glob(self.folder + "*/*/*/report.html"):
+            os.remove(name)
+        self.done([PROBE, "report", self.folder, "--ranks", "1", "-o", self.path("all.html")])
+        links = {row[0]: row[-1] for row in self.page(self.path("all.html"))["rows"]}
+        self.assertEqual((links[0], links[2]), ("", ""))
+        self.assertEqual(self.page(os.path.join(self.dir, links[1]))["title"].split(":")[0], "rank 1")
+        self.assert_mistake(["report", self.folder, "--fail-if", "time>5us"], "report of the folder of a run: --host, --fail-if, --junit, --sarif and --findings are for one process (its report.jsonl)")
+
+    def test_reports_behind_the_launcher(self):
+        result = self.done([*MPIRUN, "-np", 2, PROBE, "--report", self.folder, "--", PLAIN, 4])
+        self.assertEqual(len(glob.glob(self.folder + "*/*/*/report.html")), 2)
+        self.assertFalse(os.path.exists(self.folder + "report.html"))
+        self.assertNotIn("slowest", result.stderr)
+        self.done([PROBE, "report", self.folder])
+        self.assertEqual(self.page(self.folder + "report.html")["units"], 2)
+
+    def test_the_page_of_a_thousand_ranks_is_small(self):
+        sizes = {}
+        for ranks in (1000, 3000):
+            run = self.path(f"run{ranks}")
+            self.done([sys.executable, os.path.join(os.path.dirname(__file__), "../../bench/trace/synthetic_run.py"), run, ranks, 2])
+            self.bare([PROBE, "report", run, "-o", self.path("page.html")])  # has no events to make pages of single ranks from
+            page = self.page(self.path("page.html"))
+            self.assertEqual(page["units"], ranks)
+            self.assertIn(f"rank {ranks // 3}, ", page["slowest"] + " ".join(page["stragglers"]))
+            sizes[ranks] = len(json.dumps(page))
+        self.assertLess(sizes[1000], 200_000)
+        self.assertLess(sizes[3000], 1.3 * sizes[1000])
 
     def test_two_runs_are_compared(self):
         self.in_front(2, BY_RANK)
