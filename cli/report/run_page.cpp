@@ -27,7 +27,7 @@ using host_trace::Unit;
 
 // What bounds the page, however many ranks and kernels there are.
 constexpr std::size_t kMostStripColumns = 1024; ///< of a strip; more ranks than that share columns
-constexpr std::size_t kMostRankRows = 1024;   ///< rows of the table of ranks: the slowest
+constexpr std::size_t kMostRankRows = 1024;     ///< rows of the table of ranks: the slowest
 constexpr std::size_t kMostTableRows = 40, kMostAdvice = 100;
 constexpr double kSteps = 999; ///< of a strip's colours and lengths
 
@@ -37,10 +37,12 @@ Json stripOf(const std::vector<uint64_t> &values) {
   const uint64_t most = *std::ranges::max_element(values);
   Json strip = Json::array();
   for (std::size_t i = 0; i < values.size(); i += share) {
-    const auto end = values.begin() + static_cast<std::ptrdiff_t>(std::min(i + share, values.size()));
+    const auto end =
+        values.begin() + static_cast<std::ptrdiff_t>(std::min(i + share, values.size()));
     const uint64_t value = *std::max_element(values.begin() + static_cast<std::ptrdiff_t>(i), end);
-    strip.push_back(most == 0 ? 0 : std::lround(kSteps * static_cast<double>(value) /
-                                                static_cast<double>(most)));
+    strip.push_back(
+        most == 0 ? 0
+                  : std::lround(kSteps * static_cast<double>(value) / static_cast<double>(most)));
   }
   return strip;
 }
@@ -117,7 +119,8 @@ Json namesOf(const std::vector<Unit> &units) {
 }
 
 /// Hosts of the stragglers, if they are few and no other rank is on them: then the host is slow.
-std::string hostsOf(const std::vector<host_trace::Straggler> &found, const std::vector<Unit> &units) {
+std::string hostsOf(const std::vector<host_trace::Straggler> &found,
+                    const std::vector<Unit> &units) {
   constexpr std::size_t most = 20;
   std::set<std::size_t> slow;
   std::set<std::string> hosts, others;
@@ -192,7 +195,8 @@ Json runPageData(const host_trace::Run &run, const std::string &title, const std
   data["operations"] = totals.operations;
   data["clocks"] = clock.text;
   data["problems"] = clock.warnings;
-  for (const std::string &problem : run.problems) data["problems"].push_back("left out: " + problem);
+  for (const std::string &problem : run.problems)
+    data["problems"].push_back("left out: " + problem);
   data["notes"] = notes;
   data["slowest"] = slowestOf(units);
   Json &stragglers = data["stragglers"] = Json::array();

@@ -96,8 +96,8 @@ int reportRun(const ReportOptions &options) {
   }
   const std::string html =
       options.html.empty() ? (fs::path(options.log) / kPage).string() : options.html;
-  is_written = writeRunPage(*run, options.title.empty() ? options.log : options.title, html) &&
-               is_written;
+  is_written =
+      writeRunPage(*run, options.title.empty() ? options.log : options.title, html) && is_written;
   if (is_written && !isStdout(html)) complain("see " + html);
   return is_written ? 0 : 1;
 }

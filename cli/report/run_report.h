@@ -1,5 +1,5 @@
-// fadeprobe report run/, and --report run/ on a run of many processes (base/run_folder.h): a page of
-// all ranks, and pages of single ones beside their events.
+// fadeprobe report run/, and --report run/ on a run of many processes (base/run_folder.h): a page
+// of all ranks, and pages of single ones beside their events.
 #pragma once
 
 #include "report/command.h"

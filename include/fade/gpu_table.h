@@ -147,8 +147,8 @@ inline constexpr auto kTable = std::to_array<GpuInfo>({
     {"gfx1151", 0x4a, 11, 5, 1, false, false, "RDNA 3.5", kRdna3, kRatesRdna3, k8060s, true},
     {"gfx1152", 0x55, 11, 5, 2, false, false, "RDNA 3.5", kRdna2},
     {"gfx1153", 0x58, 11, 5, 3, false, false, "RDNA 3.5", kRdna2},
-    {"gfx1200", 0x48, 12, 0, 0, false, false, "RDNA 4", kRdna3, kRatesRdna4, kRx9060xt},
-    {"gfx1201", 0x4e, 12, 0, 1, false, false, "RDNA 4", kRdna3, kRatesRdna4, kRx9070xt},
+    {"gfx1200", 0x48, 12, 0, 0, false, false, "RDNA 4", kRdna3, kRatesRdna4, kRx9060xt, true},
+    {"gfx1201", 0x4e, 12, 0, 1, false, false, "RDNA 4", kRdna3, kRatesRdna4, kRx9070xt, true},
     {"gfx1250", 0x49, 12, 5, 0, true, true, "", kGfx1250},
     {"gfx1251", 0x5a, 12, 5, 1, true, true, "", kGfx1250},
     // Code for these runs on several processors; the version is that of what they stand for.

@@ -24,7 +24,7 @@
 
 namespace fade {
 
-#define FADE_OBSERVER_VERSION 11
+#define FADE_OBSERVER_VERSION 12
 
 /// What an observer wants to be told; the rest is not even put together.
 enum ObserverWants : uint32_t {
@@ -118,7 +118,8 @@ struct ObservedWait {
   uint64_t pc = 0;
   uint32_t vector = any;  ///< vmcnt: vector loads, and on gfx9 stores, that may be left under way
   uint32_t stores = any;  ///< vscnt
-  uint32_t scalar = any;  ///< lgkmcnt: LDS, scalar loads, messages
+  uint32_t scalar = any;  ///< lgkmcnt: LDS, scalar loads, messages; gfx12: not LDS
+  uint32_t lds = any;     ///< gfx12: dscnt
   uint32_t exports = any; ///< expcnt
 };
 

@@ -34,6 +34,7 @@ template <class T> T read_at(const uint8_t *p, unsigned offset) {
 
 // The most private memory that a wave can have: the width of COMPUTE_TMPRING_SIZE.WAVESIZE.
 uint32_t wave_scratch_limit(const Arch &arch) {
+  if (arch.gfx12) return ((1u << 18) - 1) * 256;
   return arch.gfx11 ? ((1u << 15) - 1) * 256 : ((1u << 13) - 1) * 1024;
 }
 
@@ -160,7 +161,10 @@ void KernelLaunch::start(Wave &w, const std::array<uint32_t, 3> &group, unsigned
   w.status = 0;
   w.gpr_index = 0;
   w.flat_scratch = scratch_window_base;
-  w.set_mode((rsrc1_ >> 12 & 0xff) | (rsrc1_ >> 21 & 1) << 8 | (rsrc1_ >> 23 & 1) << 9);
+  // gfx12 has neither DX10_CLAMP nor IEEE; there the bits say something else.
+  const uint32_t modes = arch_.gfx12 ? 0 : (rsrc1_ >> 21 & 1) << 8 | (rsrc1_ >> 23 & 1) << 9;
+  w.set_mode((rsrc1_ >> 12 & 0xff) | modes);
+  w.barrier_signaled = w.barrier_complete = false;
   w.state = WaveState::running;
   w.segment = nullptr;
   w.lds_use = LdsUse::none;
@@ -171,6 +175,7 @@ void KernelLaunch::start(Wave &w, const std::array<uint32_t, 3> &group, unsigned
   w.set_exec(mine == 64 ? ~0ull : (1ull << mine) - 1);
   w.active_exec = ~w.exec(); // force expansion
   set_scalars(w, group, (items + lanes_ - 1) / lanes_);
+  if (arch_.gfx12) set_trap_registers(w, group, wave);
   set_work_item_ids(w, size, wave);
 }
 
@@ -189,10 +194,21 @@ void KernelLaunch::set_scalars(Wave &w, const std::array<uint32_t, 3> &group,
 
   n = rsrc2_ >> 1 & 31; // system registers follow the user registers
   for (unsigned d = 0; d < 3; d++)
-    if (rsrc2_ >> (7 + d) & 1) w.sgpr[n++] = group[d];
+    if (rsrc2_ >> (7 + d) & 1 && !arch_.gfx12) w.sgpr[n++] = group[d];
   if (rsrc2_ >> 10 & 1) w.sgpr[n++] = waves;
   if (rsrc2_ & 1 && !arch_.architected_flat_scratch)
     w.sgpr[n++] = 0; // offset of the wave's private memory
+}
+
+// gfx12 has the workgroup's number in registers of the trap handler. Y and Z share one of them.
+void KernelLaunch::set_trap_registers(Wave &w, const std::array<uint32_t, 3> &group,
+                                      unsigned wave) const {
+  constexpr unsigned y_and_z = sreg::ttmp0 + 7, dispatch = sreg::ttmp0 + 8, x = sreg::ttmp0 + 9;
+  constexpr uint32_t has_y_and_z = 1u << 30;
+  w.sgpr[x] = group[0];
+  w.sgpr[y_and_z] = (group[1] & 0xffff) | group[2] << 16;
+  w.sgpr[dispatch] = has_y_and_z | (wave & 31) << 25 |
+                     (static_cast<uint32_t>(dispatch_.packet_address / 64) & 0x1ffffff);
 }
 
 void KernelLaunch::set_work_item_ids(Wave &w, const std::array<uint32_t, 3> &size,

@@ -12,13 +12,14 @@ uint32_t counter(uint32_t value, uint32_t most) {
 }
 
 FenceKind fence_kind(const Opcode &op) {
+  if (op.has(Effect::writes_back) && op.has(Effect::invalidates)) return FenceKind::both;
   return op.has(Effect::writes_back) ? FenceKind::write_back : FenceKind::invalidate;
 }
 
 // Whether it reaches beyond what the waves of a workgroup share. gfx10 and later have a cache for
 // the workgroup and one behind it; gfx942 says how far.
 bool reaches_device(const Arch &arch, const Instruction &in) {
-  if (arch.gfx94) return in.sc1;
+  if (arch.gfx94 || (arch.gfx12 && in.encoding != Encoding::smem)) return in.sc1;
   return !arch.gfx10_up || in.opcode->has(Effect::reaches_device);
 }
 
@@ -77,6 +78,9 @@ ObservedWait wait_of(const Arch &arch, const Instruction &in) {
   case Waits::stores: wait.stores = imm & 0x3f; break;
   case Waits::scalar: wait.scalar = imm & 0x3f; break;
   case Waits::exports: wait.exports = imm & 7; break;
+  case Waits::lds: wait.lds = imm & 0x3f; break;
+  case Waits::vector_and_lds: wait.vector = imm >> 8 & 0x3f, wait.lds = imm & 0x3f; break;
+  case Waits::stores_and_lds: wait.stores = imm >> 8 & 0x3f, wait.lds = imm & 0x3f; break;
   case Waits::several:
     if (arch.gfx11) {
       wait.exports = counter(imm & 7, 7);
@@ -89,6 +93,7 @@ ObservedWait wait_of(const Arch &arch, const Instruction &in) {
       wait.scalar = counter(imm >> 8 & scalar_most, scalar_most);
     }
     break;
+  case Waits::samples:
   case Waits::nothing: break;
   }
   return wait;

@@ -3,6 +3,7 @@
 #include "exec/program.h"
 #include "semantics/hardware_registers.h"
 #include "wave/memory_view.h"
+#include "wave/split_barrier.h"
 
 #include <sys/mman.h>
 
@@ -117,8 +118,31 @@ void ResidentGroup::start(const KernelLaunch &launch, DispatchContext &context, 
   }
 }
 
+// gfx12: who waits goes on when all waves that are left have signaled. The last signal tells
+// observers; only when a wave ends in place of it, that is found out here.
+bool ResidentGroup::release_split_barrier(DispatchStats &stats, WorkerObserver *observer) {
+  const auto waits = [](const Wave *w) { return w->state == WaveState::at_barrier; };
+  if (std::ranges::none_of(group_.waves, waits)) return false;
+  if (complete_barrier(group_)) {
+    if (observer) observer->barrierPassed(group_.info);
+    stats.barriers++;
+  }
+  bool released = false;
+  for (Wave *w : group_.waves) {
+    if (!waits(w) || !w->barrier_complete) continue;
+    w->barrier_complete = false;
+    w->state = WaveState::running;
+    w->lds_use = LdsUse::none;
+    released = true;
+  }
+  if (released)
+    for (Wave *w : group_.waves) w->time = 0;
+  return released;
+}
+
 // When all waves that are left have met, they go on.
 bool ResidentGroup::release_barrier(DispatchStats &stats, WorkerObserver *observer) {
+  if (group_.waves.front()->arch->gfx12) return release_split_barrier(stats, observer);
   unsigned waiting = 0, ended = 0;
   for (const Wave *w : group_.waves) {
     waiting += w->state == WaveState::at_barrier;

@@ -60,6 +60,7 @@ private:
     std::unique_ptr<HazardWindow> hazards; // if an observer has asked
     std::vector<uint64_t> states;          // hashes of those that it was in, the last ones
   };
+  bool release_split_barrier(DispatchStats &stats, WorkerObserver *observer);
   bool release_barrier(DispatchStats &stats, WorkerObserver *observer);
   void begin_observing(WorkerObserver &observer);
   void enter_caches(CachedView &memory);

@@ -16,6 +16,18 @@ constexpr Arch with_row(std::string_view name, Arch a) {
   return a;
 }
 
+// gfx1200 and gfx1201 differ in what a card has of them, not in their instructions.
+constexpr Arch rdna4(Gfx id) {
+  return {.id = id,
+          .gfx10_up = true,
+          .gfx11 = true,
+          .gfx115 = true,
+          .gfx12 = true,
+          .packed_ids = true,
+          .architected_flat_scratch = true,
+          .ocp_fp8 = true};
+}
+
 constexpr Arch all_archs[] = {
     with_row("gfx90a", {.id = Gfx::gfx90a, .gfx9 = true, .packed_ids = true, .sram_ecc = true}),
     with_row("gfx942", {.id = Gfx::gfx942,
@@ -44,6 +56,8 @@ constexpr Arch all_archs[] = {
                         .architected_flat_scratch = true,
                         .ocp_fp8 = true,
                         .sram_ecc = true}),
+    with_row("gfx1200", rdna4(Gfx::gfx1200)),
+    with_row("gfx1201", rdna4(Gfx::gfx1201)),
 };
 
 } // namespace

@@ -12,15 +12,16 @@ struct GpuInfo; // fade/gpu.h
 
 namespace fade::sim {
 
-enum class Gfx : uint8_t { gfx90a, gfx942, gfx1030, gfx1100, gfx1151, gfx950 };
+enum class Gfx : uint8_t { gfx90a, gfx942, gfx1030, gfx1100, gfx1151, gfx950, gfx1200, gfx1201 };
 
 struct Arch {
   Gfx id;
   bool gfx9 = false;       // wave64 only, GCN encodings
   bool gfx94 = false;      // gfx942's and gfx950's scopes of memory accesses
   bool gfx10_up = false;   // wave32 and wave64, RDNA encodings
-  bool gfx11 = false;      // gfx11's encodings and descriptors
+  bool gfx11 = false;      // gfx11's encodings and descriptors; gfx12 has most of them, too
   bool gfx115 = false;     // ... and what gfx11.5 adds to them: scalar floating point
+  bool gfx12 = false;      // ... with memory instructions, waits, barriers and matrices of its own
   bool packed_ids = false; // work-item ids packed in v0
   bool architected_flat_scratch = false;
   bool ocp_fp8 = false;  // 8-bit floating point as OCP has it, not gfx942's own

@@ -69,6 +69,15 @@ LlvmDisassembler::Answer single_use_hint(std::span<const uint8_t> bytes) {
   return {sizeof word, "s_singleuse_vdst", text};
 }
 
+// SOP1 83 of gfx12, which LLVM 19 does not know.
+LlvmDisassembler::Answer register_allocation(std::span<const uint8_t> bytes) {
+  uint32_t word;
+  if (bytes.size() < sizeof word) return {};
+  std::memcpy(&word, bytes.data(), sizeof word);
+  if ((word & 0xff80ff00) != 0xbe805300) return {};
+  return {sizeof word, "s_alloc_vgpr", "s_alloc_vgpr"};
+}
+
 // Operands of an instruction of the table, with the registers that each takes.
 template <class F> void for_operands(const AddedInstruction &added, const Instruction &in, F f) {
   if (added.opcode->dst) f(in.dst, added.opcode->dst, true);
@@ -188,7 +197,8 @@ LlvmDisassembler::Answer Decoder::Llvm::whole(const Arch &arch, std::span<const 
     return {added.size, added.name, added.name};
   auto answer = disassembler.disassemble(bytes, pc, with_text);
   if (is_removed(arch, answer.mnemonic)) return {};
-  if (answer.size == 0 && arch.gfx115) answer = single_use_hint(bytes);
+  if (answer.size == 0 && arch.gfx115)
+    answer = arch.gfx12 ? register_allocation(bytes) : single_use_hint(bytes);
   if (answer.size == 0 && arch.gfx10_up)
     if (const auto other = without_unused_source(bytes); !other.empty())
       answer = disassembler.disassemble(other, pc, with_text);

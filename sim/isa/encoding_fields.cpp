@@ -41,6 +41,7 @@ Encoding FieldReader::encoding() const {
     }
   }
   const bool gfx11 = arch_.gfx11;
+  if (arch_.gfx12 && w >> 30 == 3) return gfx12_encoding();
   switch (w >> 26) {
   case 0x30: return arch_.gfx9 ? Encoding::smem : Encoding::other;
   case 0x3d: return arch_.gfx10_up ? Encoding::smem : Encoding::other;
@@ -116,18 +117,21 @@ bool FieldReader::read(Instruction &in) {
   case Encoding::sopc:
   case Encoding::sopk:
   case Encoding::sopp: read_sop(in); return true;
-  case Encoding::smem: read_smem(in); return true;
+  case Encoding::smem: arch_.gfx12 ? read_smem12(in) : read_smem(in); return true;
   case Encoding::vop1:
   case Encoding::vop2:
   case Encoding::vopc: read_vop12c(in); return true;
-  case Encoding::vop3: read_vop3(in); return true;
+  case Encoding::vop3:
+    read_vop3(in);
+    if (arch_.gfx12 && in.op_sel) select_small_float(in);
+    return true;
   case Encoding::vop3p: return read_vop3p(in);
   case Encoding::ds: read_ds(in); return true;
   case Encoding::flat:
   case Encoding::global:
-  case Encoding::scratch: read_flat(in); return true;
-  case Encoding::mubuf: read_mubuf(in); return true;
-  case Encoding::mtbuf: read_mtbuf(in); return true;
+  case Encoding::scratch: arch_.gfx12 ? read_flat12(in) : read_flat(in); return true;
+  case Encoding::mubuf: arch_.gfx12 ? read_buffer12(in) : read_mubuf(in); return true;
+  case Encoding::mtbuf: arch_.gfx12 ? read_buffer12(in) : read_mtbuf(in); return true;
   case Encoding::mimg: read_mimg(in); return true;
   default: return false;
   }
@@ -390,7 +394,7 @@ void FieldReader::read_scales(Instruction &in) const {
 }
 
 void FieldReader::read_ds(Instruction &in) const {
-  in.gds = bit(arch_.gfx9 ? 16 : 17);
+  in.gds = !arch_.gfx12 && bit(arch_.gfx9 ? 16 : 17);
   if (in.opcode->form == Form::two_addresses) {
     in.offset = static_cast<int32_t>(field(0, 8));
     in.offset1 = static_cast<uint8_t>(field(8, 8));
@@ -506,8 +510,11 @@ bool FieldReader::read_dual(Instruction &x, Instruction &y, const OpcodeTable &o
   const unsigned dst_x = field(56, 8);
   auto half = [&](Instruction &in, unsigned op, unsigned src0, unsigned vsrc1, unsigned vdst) {
     in.encoding = Encoding::vopd;
-    if (!names[op]) return false;
-    in.opcode = opcodes.find(names[op]);
+    const char *name = names[op];
+    if (!name) return false;
+    if (arch_.gfx12 && (op == 10 || op == 11))
+      name = op == 10 ? "v_dual_max_num_f32" : "v_dual_min_num_f32";
+    in.opcode = opcodes.find(name);
     if (!in.opcode) return false;
     in.run = in.opcode->run;
     in.cls = in.opcode->cls;

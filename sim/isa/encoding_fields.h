@@ -47,6 +47,13 @@ private:
   void read_mubuf(Instruction &in) const;
   void read_mtbuf(Instruction &in) const;
   void read_mimg(Instruction &in) const;
+  // gfx12's own (encoding_fields_gfx12.cpp).
+  Encoding gfx12_encoding() const;
+  void read_smem12(Instruction &in) const;
+  void read_flat12(Instruction &in) const;
+  void read_buffer12(Instruction &in) const;
+  void read_scope(Instruction &in, unsigned scope, unsigned hint) const;
+  static void select_small_float(Instruction &in);
   void place_sources(Instruction &in, const Operand *given, unsigned count) const;
   void place_vector_result(Instruction &in, unsigned number) const;
   void split_half_registers(Instruction &in) const;

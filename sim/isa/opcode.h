@@ -50,7 +50,7 @@ constexpr bool reaches_next(Flow f) {
 
 // What an instruction does besides its result and the flow of control.
 enum class Effect : uint16_t {
-  barrier = 1 << 0,        // waits for the other waves of the workgroup
+  barrier = 1 << 0,        // the wave arrives where those of its workgroup meet
   wait = 1 << 1,           // waits for memory accesses: s_waitcnt
   writes_exec = 1 << 2,    // changes EXEC, whatever its destination is
   writes_mode = 1 << 3,    // changes MODE, or how registers are indexed
@@ -63,8 +63,20 @@ enum class Effect : uint16_t {
   crosses_lanes = 1 << 10, // a lane's result comes from another one, or is 0 if that is not active
 };
 
-// The counter that a wait is for.
-enum class Waits : uint8_t { nothing, several, vector, stores, scalar, exports };
+// The counter that a wait is for. gfx12 has more of them: what it loads from memory and LDS, scalar
+// loads, samples and rays are counted apart.
+enum class Waits : uint8_t {
+  nothing,
+  several,
+  vector,
+  stores,
+  scalar,
+  exports,
+  lds,
+  vector_and_lds,
+  stores_and_lds,
+  samples,
+};
 
 // What the encoding leaves unsaid about the operands.
 enum class Form : uint8_t {

@@ -22,6 +22,7 @@ constexpr Alias aliases[] = {
     ALIAS("s_cls_i32", "s_flbit_i32") ALIAS("s_cls_i32_i64", "s_flbit_i32_i64")
 #include "isa/aliases.inc"
 #include "isa/aliases_memory.inc"
+#include "isa/aliases_gfx12.inc"
 };
 // clang-format on
 

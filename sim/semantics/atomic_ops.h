@@ -66,6 +66,7 @@ FADE_ATOMIC(Inc, old >= in.data ? 0 : old + 1)
 FADE_ATOMIC(Dec, old == 0 || old > in.data ? in.data : old - 1)
 FADE_ATOMIC(Swap, in.data)
 FADE_ATOMIC(SubClamp, old < in.data ? 0 : old - in.data)
+FADE_ATOMIC(CondSub, old < in.data ? old : old - in.data)
 FADE_ATOMIC(MaskOr, (old & ~in.data) | in.data2)
 FADE_ATOMIC(Wrap, old >= in.data ? old - in.data : old + in.data2)
 FADE_ATOMIC(CompareSwap, old == in.data2 ? in.data : old) // memory, and LDS from gfx11 on
@@ -101,6 +102,9 @@ template <class F> using BitsOf = std::conditional_t<sizeof(F) == 8, u64, u32>;
 FADE_FLOAT_ATOMIC(FAdd, add(old, data))
 FADE_FLOAT_ATOMIC(FMin, fmin(old, data))
 FADE_FLOAT_ATOMIC(FMax, fmax(old, data))
+// gfx12: of two NaN the operand is the one that is stored.
+FADE_FLOAT_ATOMIC(FMinNum, fmin(data, old))
+FADE_FLOAT_ATOMIC(FMaxNum, fmax(data, old))
 #undef FADE_FLOAT_ATOMIC
 
 // Float comparison: zeros are equal, NaNs are not. The stored value is the operand as it is.

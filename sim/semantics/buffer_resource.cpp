@@ -118,6 +118,8 @@ BufferResource buffer_resource(const Arch &arch, const uint32_t *words) {
     r.swizzle = swizzle != 0;
     r.element_bytes = swizzle ? 2u << swizzle : 4;
     r.format = static_cast<uint8_t>(field(w3, 12, 6));
+    constexpr unsigned scales[] = {0, 2, 3, 5};
+    if (arch.gfx12) r.stride <<= scales[field(w3, 18, 2)];
   } else {
     r.swizzle = field(w1, 31, 1);
     r.format = static_cast<uint8_t>(field(w3, 12, 7));

@@ -24,7 +24,28 @@ enum HardwareRegister : unsigned {
   reg_shader_cycles = 29,
 };
 
+// gfx12: other numbers, and a clock of 64 bits in two registers.
+uint32_t gfx12_register(const Wave &w, unsigned number) {
+  constexpr unsigned state_priv = 4, cycles_high = 30;
+  switch (number) {
+  case reg_mode: return w.mode;
+  case reg_status:
+    return static_cast<uint32_t>(w.exec() == 0) << 9 | static_cast<uint32_t>(w.vcc() == 0) << 10 |
+           static_cast<uint32_t>(w.group && w.group->waves.size() > 1) << 11 | 1u << 16 |
+           static_cast<uint32_t>(w.lanes == 64) << 29;
+  case state_priv:
+    return static_cast<uint32_t>(w.barrier_complete) << 2 | static_cast<uint32_t>(w.scc) << 9;
+  case reg_flat_scr_lo: return static_cast<uint32_t>(w.flat_scratch);
+  case reg_flat_scr_hi: return static_cast<uint32_t>(w.flat_scratch >> 32);
+  case reg_hw_id1: return hardware_id(w);
+  case reg_shader_cycles: return static_cast<uint32_t>(shader_clock(w.arch->engine_mhz));
+  case cycles_high: return static_cast<uint32_t>(shader_clock(w.arch->engine_mhz) >> 32);
+  default: return 0;
+  }
+}
+
 uint32_t whole_register(const Wave &w, unsigned number) {
+  if (w.arch->gfx12) return gfx12_register(w, number);
   switch (number) {
   case reg_mode: return w.mode;
   case reg_status:

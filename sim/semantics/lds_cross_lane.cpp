@@ -11,8 +11,10 @@
 namespace fade::sim {
 namespace {
 
-// gfx10 and later run a wave of 64 in two halves, and lanes cannot reach the other half.
-unsigned reach(const Wave &w) { return w.arch->gfx10_up ? 32 : 64; }
+// gfx10 and gfx11 run a wave of 64 in two halves, and lanes cannot reach the other half.
+unsigned reach(const Wave &w) {
+  return w.lanes == 32 || (w.arch->gfx10_up && !w.arch->gfx12) ? 32 : 64;
+}
 
 // The lane that each lane's address names.
 void addressed_lanes(const Wave &w, const Instruction &in, uint32_t *lanes) {
@@ -43,6 +45,15 @@ void bpermute(Wave &w, const Instruction &in) {
   addressed_lanes(w, in, from);
   for (unsigned i = 0; i < 64; i++) given[i] = data[i] & w.active[i];
   for (unsigned i = 0; i < 64; i++) result[i] = given[from[i]];
+  write_active(w, in, result);
+}
+
+// The same, of inactive lanes too.
+void bpermute_inactive(Wave &w, const Instruction &in) {
+  uint32_t result[64], from[64];
+  const uint32_t *data = w.vgpr[in.src[1].index];
+  addressed_lanes(w, in, from);
+  for (unsigned i = 0; i < w.lanes; i++) result[i] = data[from[i]];
   write_active(w, in, result);
 }
 
@@ -109,6 +120,7 @@ constexpr auto lds = ExecClass::lds;
 constexpr Opcode table[] = {
     {"ds_permute_b32", permute, lds},
     with(Effect::crosses_lanes, Opcode{"ds_bpermute_b32", bpermute, lds}),
+    {"ds_bpermute_fi_b32", bpermute_inactive, lds},
     with(Effect::crosses_lanes, Opcode{"ds_swizzle_b32", swizzle, lds}),
     with(Effect::outside, Opcode{"ds_gws_init", gws_init, lds}),
     with(Effect::global_barrier, with(Effect::outside, Opcode{"ds_gws_barrier", gws_barrier, lds})),

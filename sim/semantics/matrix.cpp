@@ -7,6 +7,7 @@
 #include "semantics/valu.h"
 
 #include "semantics/fp8.h"
+#include "semantics/matrix_gfx12.h"
 #include "semantics/opcodes.h"
 #include "semantics/small_float.h"
 
@@ -370,6 +371,11 @@ template <unsigned Width> void run_wmma_int(Wave &w, const Instruction &in) {
 
 constexpr Opcode matrix(const char *name, Handler run) { return {name, run, ExecClass::mfma}; }
 
+// gfx12 has the matrices in other lanes.
+template <Handler Own, Handler On12> void either_layout(Wave &w, const Instruction &in) {
+  (w.arch->gfx12 ? On12 : Own)(w, in);
+}
+
 // The handler for the GPU that the wave runs on, where 8-bit formats differ.
 template <class A, Handler Own, Handler InOcp> void either_format(Wave &w, const Instruction &in) {
   (w.arch->ocp_fp8 ? InOcp : Own)(w, in);
@@ -475,12 +481,16 @@ std::span<const Opcode> matrix_opcodes() {
       SMFMAC("f32_16x16x128_bf8_bf8", OcpBf8, OcpBf8, f32, 16, 128),
       SMFMAC("f32_32x32x64_bf8_bf8", OcpBf8, OcpBf8, f32, 32, 64),
 
-      matrix("v_wmma_f32_16x16x16_f16", run_wmma_float<f16, f32>),
-      matrix("v_wmma_f32_16x16x16_bf16", run_wmma_float<bf16, f32>),
-      matrix("v_wmma_f16_16x16x16_f16", run_wmma_float<f16, f16>),
-      matrix("v_wmma_bf16_16x16x16_bf16", run_wmma_float<bf16, bf16>),
-      matrix("v_wmma_i32_16x16x16_iu8", run_wmma_int<8>),
-      matrix("v_wmma_i32_16x16x16_iu4", run_wmma_int<4>),
+      matrix("v_wmma_f32_16x16x16_f16",
+             either_layout<run_wmma_float<f16, f32>, run_wmma12_f32_f16>),
+      matrix("v_wmma_f32_16x16x16_bf16",
+             either_layout<run_wmma_float<bf16, f32>, run_wmma12_f32_bf16>),
+      matrix("v_wmma_f16_16x16x16_f16",
+             either_layout<run_wmma_float<f16, f16>, run_wmma12_f16_f16>),
+      matrix("v_wmma_bf16_16x16x16_bf16",
+             either_layout<run_wmma_float<bf16, bf16>, run_wmma12_bf16_bf16>),
+      matrix("v_wmma_i32_16x16x16_iu8", either_layout<run_wmma_int<8>, run_wmma12_i32_iu8>),
+      matrix("v_wmma_i32_16x16x16_iu4", either_layout<run_wmma_int<4>, run_wmma12_i32_iu4>),
   };
   return table;
 }

@@ -411,7 +411,8 @@ ObservedAccess described(const Wave &w, const Instruction &in, uint32_t bytes, A
         std::strstr(name, "xchg") || (std::strstr(name, "swap") && !std::strstr(name, "cmp"));
   }
   o.coherent = kind != AccessKind::atomic && is_coherent(w, in);
-  o.device = kind == AccessKind::atomic || (o.coherent && (!w.arch->gfx94 || in.sc1));
+  const bool has_scope = w.arch->gfx94 || w.arch->gfx12;
+  o.device = kind == AccessKind::atomic || (o.coherent && (!has_scope || in.sc1));
   o.streaming = in.slc;
   o.data = data_of(in, kind);
   o.data_bytes = static_cast<uint8_t>(bytes);

@@ -20,6 +20,10 @@ std::span<const Opcode> valu_special_opcodes(); // lanes crossed, moves by index
 std::span<const Opcode> valu_packed_opcodes();
 std::span<const Opcode> valu_dual_opcodes();
 std::span<const Opcode> valu_cdna4_opcodes();
+std::span<const Opcode> salu_gfx12_opcodes();
+std::span<const Opcode> valu_gfx12_opcodes();
+std::span<const Opcode> memory_gfx12_opcodes();
+std::span<const Opcode> matrix_gfx12_opcodes();
 std::span<const Opcode> matrix_opcodes();
 std::span<const Opcode> matrix_f8f6f4_opcodes();
 std::span<const Opcode> scalar_memory_opcodes();

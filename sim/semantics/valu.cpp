@@ -112,9 +112,12 @@ template <class T> T modified(T v, unsigned omod, bool clamp, bool nan_to_zero) 
 void modify_result(const Wave &w, const Instruction &in, uint32_t *lo, uint32_t *hi) {
   const Type t = in.opcode->dst;
   if (!is_float(t)) return;
-  const bool nan_to_zero = w.mode >> 8 & 1; // DX10_CLAMP
-  // The output multiplier works only where neither IEEE rules nor denormal results are asked for.
-  const unsigned omod = machine_of(w).ieee || !flushes(w, t, false) ? 0 : in.omod;
+  const bool gfx12 = w.arch->gfx12;
+  const bool nan_to_zero = gfx12 || w.mode >> 8 & 1; // DX10_CLAMP
+  // The output multiplier works only where neither IEEE rules nor denormal results are asked for;
+  // on gfx12 always, and then there are no denormal results.
+  const bool multiplies = gfx12 || (!machine_of(w).ieee && flushes(w, t, false));
+  const unsigned omod = multiplies ? in.omod : 0;
   if (omod || in.clamp)
     for (unsigned i = 0; i < w.lanes; i++) {
       if (t == Type::f32) {
@@ -128,7 +131,7 @@ void modify_result(const Wave &w, const Instruction &in, uint32_t *lo, uint32_t 
         lo[i] = static_cast<u32>(b), hi[i] = static_cast<u32>(b >> 32);
       }
     }
-  if (flushes(w, t, false)) flush_denormals(lo, hi, t, w.lanes);
+  if (flushes(w, t, false) || (gfx12 && omod)) flush_denormals(lo, hi, t, w.lanes);
 }
 
 // Where the result goes inside the destination word: SDWA's byte or word, the half of a 16-bit

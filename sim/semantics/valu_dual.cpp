@@ -1,4 +1,5 @@
 // Dual instructions (VOPD): two operations that read all their operands before either writes.
+#include "semantics/minimum.h"
 #include "semantics/opcodes.h"
 #include "semantics/valu.h"
 
@@ -60,6 +61,8 @@ std::span<const Opcode> valu_dual_opcodes() {
       dual(VALU(v_dual_cndmask_b32, (u32 a, u32 b, bool c), c ? b : a)),
       dual(VALU(v_dual_max_f32, (f32 a, f32 b, Machine m), max_num(a, b, m.ieee))),
       dual(VALU(v_dual_min_f32, (f32 a, f32 b, Machine m), min_num(a, b, m.ieee))),
+      dual(VALU(v_dual_max_num_f32, (f32 a, f32 b), maximum_number(a, b))),
+      dual(VALU(v_dual_min_num_f32, (f32 a, f32 b), minimum_number(a, b))),
       dual(accumulate(
           VALU(v_dual_dot2acc_f32_f16, (u32 a, u32 b, f32 d), dot2(a, b, d, half_value)))),
       dual(accumulate(

@@ -3,6 +3,7 @@
 #include "semantics/valu.h"
 
 #include "semantics/dpp.h"
+#include "semantics/minimum.h"
 #include "semantics/opcodes.h"
 #include "semantics/rounding.h"
 
@@ -104,7 +105,7 @@ f32 clamp_unit(f32 x, bool nan_to_zero) {
 }
 f16 clamp_unit(f16 x, bool nan_to_zero) { return to_f16(clamp_unit(to_f32(x), nan_to_zero)); }
 
-bool nan_clamps_to_zero(const Wave &w) { return w.mode >> 8 & 1; }
+bool nan_clamps_to_zero(const Wave &w) { return w.arch->gfx12 || w.mode >> 8 & 1; }
 
 void finish_pairs(const Wave &w, const Instruction &in, Room &result) {
   const bool flush = flushes(w, Type::f32, false), to_zero = nan_clamps_to_zero(w);
@@ -426,6 +427,10 @@ std::span<const Opcode> valu_packed_opcodes() {
       accumulate(PACKED(v_pk_fmac_f16, (f16 a, f16 b, f16 d), fma(a, b, d))),
       PACKED(v_pk_min_f16, (f16 a, f16 b, Machine m), min_num(a, b, m.ieee)),
       PACKED(v_pk_max_f16, (f16 a, f16 b, Machine m), max_num(a, b, m.ieee)),
+      PACKED(v_pk_min_num_f16, (f16 a, f16 b), minimum_number(a, b)),
+      PACKED(v_pk_max_num_f16, (f16 a, f16 b), maximum_number(a, b)),
+      PACKED(v_pk_minimum_f16, (f16 a, f16 b), minimum(a, b)),
+      PACKED(v_pk_maximum_f16, (f16 a, f16 b), maximum(a, b)),
 
       // f32
       packed_arithmetic<[](f32 a, f32 b) { return a + b; }>("v_pk_add_f32"),

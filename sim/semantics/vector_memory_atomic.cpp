@@ -25,10 +25,10 @@ T apply_apart(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned l
   return old;
 }
 
-// f32 additions in memory flush denormals whatever MODE says, except on gfx942; all else keeps
-// them.
+// f32 additions in memory flush denormals whatever MODE says, except on gfx942 and gfx12; all else
+// keeps them.
 Denormals denormals_of(const Arch &arch, bool is_f32) {
-  return is_f32 && !arch.gfx94 ? Denormals::flush : Denormals::keep;
+  return is_f32 && !arch.gfx94 && !arch.gfx12 ? Denormals::flush : Denormals::keep;
 }
 
 // On a card such an atomic is lost, or the link reports an error; here it stops the kernel.
@@ -84,6 +84,9 @@ constexpr auto atomics = ExecClass::vmem_atomic;
 constexpr Opcode table[] = {
     FADE_INTEGER_ATOMICS(INTEGER_ATOMIC),
     ATOMIC("csub", atomic<SubClamp<u32>>),
+    ATOMIC("cond_sub_u32", atomic<CondSub<u32>>),
+    ATOMIC("min_num_f32", atomic<FMinNum<f32>>),
+    ATOMIC("max_num_f32", atomic<FMaxNum<f32>>),
 
     ATOMIC("add_f32", atomic<FAdd<f32>, true>),
     ATOMIC("add_f64", atomic<FAdd<f64>>),

@@ -102,6 +102,7 @@ std::vector<Shape> shapes_of(const Arch &arch) {
   else
     s.insert(s.end(),
              {{0xf4000000, 0xfc000000}, {0xd4000000, 0xfc000000}, {0xcc000000, 0xff800000}});
+  if (arch.gfx12) s.insert(s.end(), {{0xec000000, 0xfc000000}, {0xc4000000, 0xfc000000}});
   return s;
 }
 
@@ -141,7 +142,7 @@ TEST_P(DecoderFields, NameTheRegistersThatLlvmPrints) {
 
 INSTANTIATE_TEST_SUITE_P(, DecoderFields,
                          testing::Values("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151",
-                                         "gfx950"),
+                                         "gfx950", "gfx1201"),
                          [](const auto &i) { return std::string(i.param); });
 
 // v_mul_lo_u32 v2, v2, v1 as LLVM 23 writes it, with a third source that does not exist.

@@ -113,7 +113,7 @@ void run_on_host(void *library, const Program &p, const Target &target, Memory &
   const KernelArguments a =
       arguments_of(p, address(m.in), address(m.mem), address(m.out), address(m.counters));
   // From gfx10 on, ds_bpermute stays within each half of 64 lanes.
-  const uint32_t reach = target.gfx9() ? 64 : 32;
+  const uint32_t reach = target.reach();
   for (uint32_t g = 0; g < p.launch.groups; g++)
     entry(a, g, g + 1 == p.launch.groups ? p.launch.last_items : p.launch.items(), target.wave,
           reach);
@@ -162,7 +162,7 @@ Batch::~Batch() {
 }
 
 const Memory &Batch::expected(size_t program, const Target &target) {
-  const auto [it, fresh] = expected_.try_emplace({program, target.gfx9(), target.wave},
+  const auto [it, fresh] = expected_.try_emplace({program, target.reach(), target.wave},
                                                  initial_memory(programs_[program]));
   if (fresh) run_on_host(host_, programs_[program], target, it->second);
   return it->second;

@@ -42,8 +42,8 @@ private:
   std::string source_;
   WorkFolder folder_;
   std::string source_path_;
-  void *host_ = nullptr;                                          // the shared library
-  std::map<std::tuple<size_t, bool, unsigned>, Memory> expected_; // by what makes a difference
+  void *host_ = nullptr;                                              // the shared library
+  std::map<std::tuple<size_t, unsigned, unsigned>, Memory> expected_; // by what makes a difference
 };
 
 // Runs the programs on the host with checks for undefined behaviour, in a process of its own. Empty

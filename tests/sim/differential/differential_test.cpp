@@ -11,15 +11,19 @@ namespace {
 
 constexpr unsigned programs_per_target = extent::is_long ? 5 : 1;
 
+// clang 19 miscompiles it at -O1, for all GPUs: a value from before a loop that returns is lost.
+constexpr uint64_t miscompiled_seed = 28;
+
 std::vector<Program> programs(uint64_t first, unsigned count) {
   std::vector<Program> list;
-  for (uint64_t seed = first; list.size() < count; seed++) list.push_back(generate(seed));
+  for (uint64_t seed = first; list.size() < count; seed++)
+    if (seed != miscompiled_seed) list.push_back(generate(seed));
   return list;
 }
 
 std::vector<Target> tested_targets() {
   std::vector<Target> targets = all_targets();
-  for (const char *arch : {"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151"}) {
+  for (const char *arch : {"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1201"}) {
     Target flat{arch, 1}, few{arch, 3};
     flat.flat = true, few.few_registers = true;
     targets.push_back(flat), targets.push_back(few);

@@ -18,6 +18,8 @@ struct Target {
   bool few_registers = false; // so that some have to be spilled
 
   bool gfx9() const { return arch.starts_with("gfx9"); }
+  // Lanes among which ds_bpermute works: gfx10 and gfx11 have halves of a wave64 that do not meet.
+  uint32_t reach() const { return wave == 64 && (gfx9() || arch.starts_with("gfx12")) ? 64 : 32; }
   std::string describe() const;
 };
 

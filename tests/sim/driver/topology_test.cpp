@@ -64,7 +64,9 @@ INSTANTIATE_TEST_SUITE_P(, TopologyOfCardTest,
                                          CardFacts{"gfx1030", 72, 16, 100300, 32},
                                          CardFacts{"gfx1100", 96, 24, 110000, 32},
                                          // 8 GiB: the host's, as in files_for
-                                         CardFacts{"gfx1151", 40, 8, 110501, 32}),
+                                         CardFacts{"gfx1151", 40, 8, 110501, 32},
+                                         CardFacts{"gfx1200", 32, 16, 120000, 32},
+                                         CardFacts{"gfx1201", 64, 16, 120001, 32}),
                          [](auto &test) { return test.param.arch; });
 
 TEST(TopologyTest, CountsMatchTheFolders) {

@@ -40,7 +40,7 @@ public:
     const unsigned count = 1 + random_.below(4);
     Decoder decoder(arch_, wave32_ ? 32 : 64, opcodes());
     for (unsigned i = 0; i < count; i++) instruction(decoder);
-    const uint32_t end = arch_.id == Gfx::gfx1100 ? 0xbfb00000 : 0xbf810000; // s_endpgm
+    const uint32_t end = arch_.gfx11 ? 0xbfb00000 : 0xbf810000; // s_endpgm
     words_.insert(words_.end(), 64, end);
   }
 
@@ -128,7 +128,7 @@ TEST_P(RandomCodeTest, AnyCodeEndsInAKnownWayAndHarmsNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, RandomCodeTest,
-                         testing::Values("gfx90a", "gfx942", "gfx1030", "gfx1100"),
+                         testing::Values("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"),
                          [](const auto &info) { return std::string(info.param); });
 
 } // namespace

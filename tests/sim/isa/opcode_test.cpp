@@ -41,10 +41,15 @@ TEST(Opcodes, BranchesSayWhereTheyLead) {
   });
 }
 
+// s_waitcnt*, and gfx12's s_wait_loadcnt and its like.
+bool is_wait(std::string_view name) {
+  return name.starts_with("s_wait") && name != "s_wait_idle" && name != "s_wait_event";
+}
+
 TEST(Opcodes, OnlyBarriersAndWaitsWait) {
   for_all([](const Opcode &o, std::string_view name) {
-    EXPECT_EQ(o.has(Effect::barrier), name == "s_barrier");
-    EXPECT_EQ(o.has(Effect::wait), name.starts_with("s_waitcnt"));
+    EXPECT_EQ(o.has(Effect::barrier), name == "s_barrier" || name.starts_with("s_barrier_signal"));
+    EXPECT_EQ(o.has(Effect::wait), is_wait(name));
   });
 }
 
@@ -52,9 +57,9 @@ TEST(Opcodes, WhatObserversAreToldOfCachesAndCountersIsKnown) {
   for_all([](const Opcode &o, std::string_view name) {
     const bool invalidates = contains(name, "inv") && name != "s_icache_inv";
     EXPECT_EQ(o.has(Effect::invalidates), invalidates);
-    EXPECT_EQ(o.has(Effect::writes_back), contains(name, "_wb") && !invalidates);
-    EXPECT_EQ(o.waits != Waits::nothing,
-              name.starts_with("s_waitcnt") && name != "s_waitcnt_depctr");
+    EXPECT_EQ(o.has(Effect::writes_back),
+              contains(name, "_wb") && (!invalidates || name == "global_wbinv"));
+    EXPECT_EQ(o.waits != Waits::nothing, is_wait(name) && name != "s_waitcnt_depctr");
   });
 }
 
@@ -74,8 +79,9 @@ TEST(Opcodes, WhatChangesTheModeSaysSo) {
 }
 
 TEST(Opcodes, WhatIsHeardOutsideSaysSo) {
-  const std::set<std::string_view> heard = {"s_sleep",   "s_trap",        "s_sendmsg",
-                                            "s_sethalt", "s_sendmsghalt", "s_wakeup"};
+  const std::set<std::string_view> heard = {"s_sleep",     "s_trap",        "s_sendmsg",
+                                            "s_sethalt",   "s_sendmsghalt", "s_wakeup",
+                                            "s_sleep_var", "s_barrier_wait"};
   for_all([&](const Opcode &o, std::string_view name) {
     EXPECT_EQ(o.has(Effect::outside), heard.contains(name) || name.starts_with("ds_gws"));
   });
@@ -98,7 +104,8 @@ TEST(Opcodes, OperandsThatTheEncodingDoesNotSayAreKnown) {
     if (contains(name, "fmamk") || contains(name, "madmk")) expected = Form::literal_in_middle;
     if (contains(name, "fmaak") || contains(name, "madak")) expected = Form::literal_at_end;
     if (name.starts_with("s_cmpk_") && name.ends_with("_u32")) expected = Form::unsigned_immediate;
-    if (name == "v_readlane_b32" || name == "v_readfirstlane_b32") expected = Form::scalar_result;
+    if (name == "v_readlane_b32" || name == "v_readfirstlane_b32" || name.starts_with("v_s_"))
+      expected = Form::scalar_result;
     if (name.starts_with("ds_") && (contains(name, "2_b") || contains(name, "2st64_")))
       expected = Form::two_addresses;
     if (name.starts_with("ds_wrxchg2")) expected = Form::two_addresses;

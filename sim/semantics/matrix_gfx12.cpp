@@ -1,0 +1,320 @@
+// Matrix instructions of gfx12: WMMA, and SWMMAC with a sparse A. D = A * B + C, spread over the
+// registers of the whole wave; EXEC does not matter. No element is held twice, unlike on gfx11.
+//
+// Where an element is: "Matrix Element Storage in VGPRs" of the RDNA4 manual, and AMD's matrix
+// instruction calculator, which has the formulas for sparse matrices. Sums are built one k after
+// the other in f32, as for other matrix instructions; hardware's order is not documented.
+#include "semantics/matrix_gfx12.h"
+
+#include "semantics/opcodes.h"
+#include "semantics/small_float.h"
+#include "semantics/valu.h"
+
+#include <array>
+
+namespace fade::sim {
+namespace {
+
+// Where the elements of A's column k and of B's row k are: for row or column i, in lane `lane` + i.
+struct Spot {
+  u8 lane, reg, bit;
+};
+constexpr Spot at(unsigned lane, unsigned reg, unsigned bit) {
+  return {static_cast<u8>(lane), static_cast<u8>(reg), static_cast<u8>(bit)};
+}
+
+template <unsigned Width, unsigned K> constexpr Spot dense_spot(unsigned lanes, unsigned k) {
+  const unsigned bit = Width * (k % (32 / Width));
+  if (lanes == 32) {
+    if (Width == 16) return at(16 * (k / 4 % 2), 2 * (k / 8) + k / 2 % 2, bit);
+    if (Width == 8) return at(16 * (k / 8), k / 4 % 2, bit);
+    return K == 16 ? at(16 * (k / 8), 0, bit) : at(16 * (k / 16), k / 8 % 2, bit);
+  }
+  if (Width == 16) return at(32 * (k / 8 % 2) + 16 * (k / 4 % 2), k / 2 % 2, bit);
+  if (Width == 8) return at(32 * (k / 4 % 2) + 16 * (k / 8 % 2), 0, bit);
+  if (K == 16) return at(16 * (k / 8), 0, bit); // half of the wave
+  return at(32 * (k / 8 % 2) + 16 * (k / 16 % 2), 0, bit);
+}
+
+// B beside a sparse A, which is twice as long.
+template <unsigned Width, unsigned K> constexpr Spot long_spot(unsigned lanes, unsigned k) {
+  const unsigned bit = Width * (k % (32 / Width));
+  if (lanes == 32) {
+    if (Width == 16) return at(16 * (k / 8 % 2), 4 * (k / 16) + k / 2 % 4, bit);
+    if (Width == 8) return at(16 * (k / 16), k / 4 % 4, bit);
+    return K == 32 ? at(16 * (k / 16), k / 8 % 2, bit) : at(16 * (k / 32), k / 8 % 4, bit);
+  }
+  if (Width == 16) return at(16 * (k / 8), k / 2 % 4, bit);
+  if (Width == 8) return at(32 * (k / 8 % 2) + 16 * (k / 16), k / 4 % 2, bit);
+  if (K == 32) return at(32 * (k / 8 % 2) + 16 * (k / 16), 0, bit);
+  return at(32 * (k / 16 % 2) + 16 * (k / 32), k / 8 % 2, bit);
+}
+
+// Of a sparse A, the two elements that stand for columns k to k + 3 lie side by side.
+template <unsigned Width, unsigned K> constexpr Spot sparse_spot(unsigned lanes, unsigned k) {
+  const unsigned bit = Width == 16 ? 0 : 2 * Width * (k / 4 % (16 / Width));
+  if (lanes == 32) {
+    if (Width == 16) return at(16 * (k / 8 % 2), 2 * (k / 16) + k / 4 % 2, bit);
+    if (Width == 8) return at(16 * (k / 16), k / 8 % 2, bit);
+    return K == 32 ? at(16 * (k / 16), 0, bit) : at(16 * (k / 32), k / 16 % 2, bit);
+  }
+  if (Width == 16) return at(16 * (k / 8), k / 4 % 2, bit);
+  if (Width == 8) return at(32 * (k / 8 % 2) + 16 * (k / 16), 0, bit);
+  if (K == 32) return at(16 * (k / 16), 0, bit);
+  return at(32 * (k / 16 % 2) + 16 * (k / 32), 0, bit);
+}
+// The bits of the lane's index register that say which of the four they are, in the first set.
+template <unsigned Width, unsigned K> constexpr unsigned index_bit(unsigned lanes, unsigned k) {
+  if (lanes == 32) {
+    if (Width == 16) return 8 * (k / 16) + 4 * (k / 4 % 2);
+    return 4 * (k / 4 % (Width == 8 || K == 32 ? 4 : 8));
+  }
+  return 4 * (k / 4 % (Width == 4 ? 4 : 2));
+}
+template <unsigned Width, unsigned K> constexpr unsigned index_sets(unsigned lanes) {
+  if (lanes == 32) return Width == 4 && K == 64 ? 1 : 2;
+  return Width == 4 ? 2 : 4;
+}
+
+// Rows of C and D: eight (four in wave64) follow each other in the registers of a lane.
+constexpr unsigned result_lane(unsigned lanes, unsigned row) {
+  return 16 * (row / 8) + (lanes == 64 ? 32 * (row / 4 % 2) : 0);
+}
+constexpr unsigned result_register(unsigned lanes, unsigned row) {
+  return row % (lanes == 64 ? 4 : 8);
+}
+
+// Formats: how wide an element is, and its value.
+template <class T> struct Format12;
+template <> struct Format12<f16> {
+  static constexpr unsigned width = 16;
+  static f32 value(u32 b) { return to_f32(as_f16(b)); }
+};
+template <> struct Format12<bf16> {
+  static constexpr unsigned width = 16;
+  static f32 value(u32 b) { return to_f32(bf16{static_cast<u16>(b)}); }
+};
+struct Fp8 {};
+struct Bf8 {};
+std::array<f32, 256> all_values(const SmallFormat &format) {
+  std::array<f32, 256> values;
+  for (u32 code = 0; code < 256; code++) values[code] = small_value(format, code);
+  return values;
+}
+const std::array<f32, 256> fp8_values = all_values(ocp_fp8), bf8_values = all_values(ocp_bf8);
+template <> struct Format12<Fp8> {
+  static constexpr unsigned width = 8;
+  static f32 value(u32 b) { return fp8_values[b]; }
+};
+template <> struct Format12<Bf8> {
+  static constexpr unsigned width = 8;
+  static f32 value(u32 b) { return bf8_values[b]; }
+};
+
+constexpr u32 mask_of(unsigned width) { return (1u << width) - 1; }
+
+f32 multiply_add12(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
+i64 multiply_add12(i64 a, i64 b, i64 c) { return a * b + c; }
+
+// One element of source s: floats with the sign that NEG and NEG_HI give to even and odd ones,
+// integers signed or not, as NEG says.
+template <class T> f32 element(const Instruction &in, unsigned s, unsigned bit, u32 word) {
+  const f32 v = Format12<T>::value(word >> bit & mask_of(Format12<T>::width));
+  if constexpr (Format12<T>::width == 16)
+    return (bit ? in.neg_hi : in.neg_lo) >> s & 1 ? negated(v) : v;
+  else
+    return v;
+}
+template <unsigned Width>
+i64 integer_element(const Instruction &in, unsigned s, unsigned bit, u32 word) {
+  const u32 v = word >> bit & mask_of(Width);
+  return in.neg_lo >> s & 1 ? static_cast<i32>(v << (32 - Width)) >> (32 - Width)
+                            : static_cast<i64>(v);
+}
+
+template <class T> struct Floats {
+  using Value = f32;
+  static constexpr unsigned width = Format12<T>::width;
+  static f32 get(const Instruction &in, unsigned s, unsigned bit, u32 word) {
+    return element<T>(in, s, bit, word);
+  }
+};
+template <unsigned Width> struct Integers {
+  using Value = i64;
+  static constexpr unsigned width = Width;
+  static i64 get(const Instruction &in, unsigned s, unsigned bit, u32 word) {
+    return integer_element<Width>(in, s, bit, word);
+  }
+};
+
+template <class E, unsigned K>
+void load_operand12(const Wave &w, const Instruction &in, unsigned s, bool is_long,
+                    typename E::Value (&out)[K][16]) {
+  for (unsigned k = 0; k < K; k++) {
+    const Spot spot = is_long ? long_spot<E::width, K>(w.lanes, k)
+                              : dense_spot<E::width, K>(w.lanes, k);
+    const u32 *row = w.vgpr[in.src[s].index + spot.reg] + spot.lane;
+    for (unsigned i = 0; i < 16; i++) out[k][i] = E::get(in, s, spot.bit, row[i]);
+  }
+}
+
+template <class Out> u32 constant_addend(const Wave &w, const Operand &o) {
+  if constexpr (std::is_same_v<Out, f16>)
+    return static_cast<u32>(scalar_value(w, o, Type::f16));
+  const auto v = static_cast<u32>(
+      scalar_value(w, o, std::is_same_v<Out, i32> ? Type::i32 : Type::f32));
+  return std::is_same_v<Out, bf16> ? v >> 16 : v;
+}
+
+template <class Out> constexpr bool is_narrow = std::is_same_v<Out, f16> || std::is_same_v<Out, bf16>;
+
+// The bits of element (i, j) of a matrix like D in `o`.
+template <class Out> u32 result_bits(const Wave &w, const Operand &o, unsigned i, unsigned j) {
+  const unsigned reg = result_register(w.lanes, i), lane = result_lane(w.lanes, i) + j;
+  if constexpr (is_narrow<Out>) return w.vgpr[o.index + reg / 2][lane] >> 16 * (reg % 2) & 0xffff;
+  return w.vgpr[o.index + reg][lane];
+}
+template <class Out>
+void set_result_bits(Wave &w, const Operand &o, unsigned i, unsigned j, u32 bits_of_result) {
+  const unsigned reg = result_register(w.lanes, i), lane = result_lane(w.lanes, i) + j;
+  if constexpr (is_narrow<Out>) {
+    u32 &word = w.vgpr[o.index + reg / 2][lane];
+    const unsigned shift = 16 * (reg % 2);
+    word = (word & ~(0xffffu << shift)) | bits_of_result << shift;
+  } else {
+    w.vgpr[o.index + reg][lane] = bits_of_result;
+  }
+}
+
+template <class Out> auto widened(u32 b) {
+  if constexpr (std::is_same_v<Out, i32>)
+    return i64{static_cast<i32>(b)};
+  else if constexpr (std::is_same_v<Out, f32>)
+    return as_f32(b);
+  else
+    return Format12<Out>::value(b);
+}
+template <class Out, class Value> u32 narrowed(Value v, bool clamp) {
+  if constexpr (std::is_same_v<Out, i32>) {
+    return static_cast<u32>(clamp ? saturate<i32>(v) : static_cast<i32>(v));
+  } else {
+    const f32 r = is_nan(v) ? default_nan<f32>() : v; // which NaN is not documented
+    if constexpr (std::is_same_v<Out, f32>) return bits(r);
+    if constexpr (std::is_same_v<Out, f16>) return to_f16(r).bits;
+    if constexpr (std::is_same_v<Out, bf16>) return to_bf16(r).bits;
+  }
+}
+
+template <class Value> Value with_modifiers(const Instruction &in, Value c) {
+  if constexpr (std::is_same_v<Value, f32>) {
+    if (in.neg_hi & 4) c = magnitude(c);
+    if (in.neg_lo & 4) c = negated(c);
+  }
+  return c;
+}
+
+template <class Out, class Value, class Row>
+void store_row(Wave &w, const Instruction &in, unsigned i, const Row &row) {
+  for (unsigned j = 0; j < 16; j++)
+    set_result_bits<Out>(w, in.dst, i, j, narrowed<Out, Value>(row[j], in.clamp));
+}
+
+template <class A, class B, class Out, unsigned K> void run_wmma12(Wave &w, const Instruction &in) {
+  using Value = typename A::Value;
+  Value a[K][16], b[K][16], d[16][16];
+  load_operand12<A>(w, in, 0, false, a);
+  load_operand12<B>(w, in, 1, false, b);
+  const bool is_register = in.src[2].is_vgpr();
+  const u32 constant = is_register ? 0 : constant_addend<Out>(w, in.src[2]);
+  for (unsigned i = 0; i < 16; i++) {
+    for (unsigned j = 0; j < 16; j++)
+      d[i][j] = with_modifiers<Value>(
+          in, widened<Out>(is_register ? result_bits<Out>(w, in.src[2], i, j) : constant));
+    for (unsigned k = 0; k < K; k++) {
+      const Value factor = a[k][i];
+      for (unsigned j = 0; j < 16; j++) d[i][j] = multiply_add12(factor, b[k][j], d[i][j]);
+    }
+  }
+  for (unsigned i = 0; i < 16; i++) store_row<Out, Value>(w, in, i, d[i]);
+}
+
+// D += A * B. Of each four neighbours in a row of A two are stored, and two numbers of two bits say
+// which: the first one is not the last of the four, the second one not the first.
+template <class A, class B, class Out, unsigned K> void run_swmmac(Wave &w, const Instruction &in) {
+  using Value = typename A::Value;
+  constexpr unsigned width = A::width;
+  Value b[K][16], d[16][16];
+  load_operand12<B>(w, in, 1, true, b);
+  const unsigned sets = index_sets<width, K>(w.lanes);
+  const unsigned set = (in.op_sel & 3) % sets * (32 / sets);
+  const u32 *index = w.vgpr[in.src[2].index];
+  for (unsigned i = 0; i < 16; i++) {
+    for (unsigned j = 0; j < 16; j++) d[i][j] = widened<Out>(result_bits<Out>(w, in.dst, i, j));
+    for (unsigned k = 0; k < K; k += 4) {
+      const Spot spot = sparse_spot<width, K>(w.lanes, k);
+      const unsigned lane = spot.lane + i;
+      const u32 word = w.vgpr[in.src[0].index + spot.reg][lane];
+      const u32 which = index[lane] >> (set + index_bit<width, K>(w.lanes, k));
+      const unsigned first = which & 3, second = which >> 2 & 3;
+      const Value v[2] = {A::get(in, 0, spot.bit, word), A::get(in, 0, spot.bit + width, word)};
+      if (first != 3)
+        for (unsigned j = 0; j < 16; j++)
+          d[i][j] = multiply_add12(v[0], b[k + first][j], d[i][j]);
+      if (second != 0 && second != first)
+        for (unsigned j = 0; j < 16; j++)
+          d[i][j] = multiply_add12(v[1], b[k + second][j], d[i][j]);
+    }
+  }
+  for (unsigned i = 0; i < 16; i++) store_row<Out, Value>(w, in, i, d[i]);
+}
+
+constexpr Opcode matrix12(const char *name, Handler run) { return {name, run, ExecClass::mfma}; }
+
+} // namespace
+
+void run_wmma12_f32_f16(Wave &w, const Instruction &in) {
+  run_wmma12<Floats<f16>, Floats<f16>, f32, 16>(w, in);
+}
+void run_wmma12_f32_bf16(Wave &w, const Instruction &in) {
+  run_wmma12<Floats<bf16>, Floats<bf16>, f32, 16>(w, in);
+}
+void run_wmma12_f16_f16(Wave &w, const Instruction &in) {
+  run_wmma12<Floats<f16>, Floats<f16>, f16, 16>(w, in);
+}
+void run_wmma12_bf16_bf16(Wave &w, const Instruction &in) {
+  run_wmma12<Floats<bf16>, Floats<bf16>, bf16, 16>(w, in);
+}
+void run_wmma12_i32_iu8(Wave &w, const Instruction &in) {
+  run_wmma12<Integers<8>, Integers<8>, i32, 16>(w, in);
+}
+void run_wmma12_i32_iu4(Wave &w, const Instruction &in) {
+  run_wmma12<Integers<4>, Integers<4>, i32, 16>(w, in);
+}
+
+#define WMMA8(NAME, A, B)                                                                          \
+  matrix12("v_wmma_f32_16x16x16_" NAME, run_wmma12<Floats<A>, Floats<B>, f32, 16>)
+#define SWMMAC(NAME, A, B, OUT, K) matrix12("v_swmmac_" NAME, run_swmmac<A, B, OUT, K>)
+
+std::span<const Opcode> matrix_gfx12_opcodes() {
+  static constexpr Opcode table[] = {
+      WMMA8("fp8_fp8", Fp8, Fp8),
+      WMMA8("fp8_bf8", Fp8, Bf8),
+      WMMA8("bf8_fp8", Bf8, Fp8),
+      WMMA8("bf8_bf8", Bf8, Bf8),
+      matrix12("v_wmma_i32_16x16x32_iu4", run_wmma12<Integers<4>, Integers<4>, i32, 32>),
+      SWMMAC("f32_16x16x32_f16", Floats<f16>, Floats<f16>, f32, 32),
+      SWMMAC("f32_16x16x32_bf16", Floats<bf16>, Floats<bf16>, f32, 32),
+      SWMMAC("f16_16x16x32_f16", Floats<f16>, Floats<f16>, f16, 32),
+      SWMMAC("bf16_16x16x32_bf16", Floats<bf16>, Floats<bf16>, bf16, 32),
+      SWMMAC("i32_16x16x32_iu8", Integers<8>, Integers<8>, i32, 32),
+      SWMMAC("i32_16x16x32_iu4", Integers<4>, Integers<4>, i32, 32),
+      SWMMAC("i32_16x16x64_iu4", Integers<4>, Integers<4>, i32, 64),
+      SWMMAC("f32_16x16x32_fp8_fp8", Floats<Fp8>, Floats<Fp8>, f32, 32),
+      SWMMAC("f32_16x16x32_fp8_bf8", Floats<Fp8>, Floats<Bf8>, f32, 32),
+      SWMMAC("f32_16x16x32_bf8_fp8", Floats<Bf8>, Floats<Fp8>, f32, 32),
+      SWMMAC("f32_16x16x32_bf8_bf8", Floats<Bf8>, Floats<Bf8>, f32, 32),
+  };
+  return table;
+}
+
+} // namespace fade::sim
