@@ -102,6 +102,8 @@ struct Place {
   uint32_t group[3]; ///< of the first occurrence
   uint32_t item[3];  ///< in the workgroup
   uint32_t lane, size;
+  uint32_t byte; ///< of the access: the one in question
+  uint32_t data; ///< 1 + the first register that is loaded or stored; 0: `byte` is not known
   uint64_t
       callers[kMostCallers]; ///< calls that were not inlined, from the inside; in the same file
 };
@@ -180,7 +182,7 @@ inline constexpr uint64_t kStringsAt = kAllocationsAt + sizeof(AllocationInfo) *
 inline constexpr uint64_t kFileBytes = kStringsAt + kStringBytes;
 
 static_assert(std::is_trivially_copyable_v<Finding> && sizeof(FileHeader) <= kFindingsAt);
-static_assert(sizeof(Place) == 88 && sizeof(AllocationInfo) == 168 && sizeof(Finding) == 584);
+static_assert(sizeof(Place) == 96 && sizeof(AllocationInfo) == 168 && sizeof(Finding) == 608);
 static_assert(kCodeAt % 8 == 0 && kAllocationsAt % 8 == 0 && kStringsAt % 8 == 0);
 
 } // namespace fade::checks

@@ -64,7 +64,7 @@ uint32_t DispatchRaces::packed(uint64_t site) const {
          static_cast<uint32_t>(stackOf(site)) << (32 - kStackBits);
 }
 
-Place DispatchRaces::place(const Mark &mark) const {
+Place DispatchRaces::place(const Mark &mark, uint64_t address) const {
   Place p{};
   const auto distance = static_cast<int32_t>(mark.site << kStackBits) >> kStackBits;
   const uint64_t pc = dispatch.entry + static_cast<uint64_t>(int64_t{distance} * 4);
@@ -82,7 +82,8 @@ Place DispatchRaces::place(const Mark &mark) const {
   }
   workItem(group, mark.wave % waves_per_group_, dispatch.lanes, mark.lane, p.item);
   p.lane = mark.lane;
-  p.size = mark.size;
+  p.size = mark.size();
+  if (mark.part) p.byte = (mark.part - 1u) * 4 + address % 4, p.data = ObservedAccess::none + 1u;
   return p;
 }
 
@@ -326,7 +327,7 @@ void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
   lane.mark.time = takeTime(w, access);
   lane.mark.site = dispatch_->packed(access.pc);
   lane.mark.kind = static_cast<uint8_t>(access.kind) & 7;
-  lane.mark.size = static_cast<uint8_t>(std::min(access.size, 255u));
+  lane.mark.setSize(access.size);
   lane.visible = std::min(w.visible(placeOf(access)), lane.mark.time - 1);
   lane.mark.lag = static_cast<uint8_t>(std::min<Time>(255, lane.mark.time - lane.visible));
   lane.mark.tells = access.kind == AccessKind::store && has_stored_ && lane.mark.lag == 1;
@@ -346,6 +347,8 @@ void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
       if (!touched) continue;
       const uint64_t n = std::min(end, (at | 3) + 1) - at;
       lane.mark.bytes = static_cast<uint8_t>(((1u << n) - 1) << at % 4) & 15;
+      const uint64_t before = (at - begin) / 4;
+      lane.mark.part = begin % 4 == 0 && before < 7 ? static_cast<uint8_t>(before + 1) & 7 : 0;
       lane.cached = lines_.upTo(at, w.seen);
       lane.at = at;
       if (isAgain(lane, *touched)) continue;
@@ -368,7 +371,7 @@ void GroupRaces::explain(const Lane &lane, Finding &f) const {
     mark.wave = wave, mark.site = site, mark.time = 1;
     mark.kind = kAtomic & 7;
     f.lacks = static_cast<uint32_t>(lacks);
-    f.between = dispatch_->place(mark);
+    f.between = dispatch_->place(mark, 0);
   };
   if (isLocal(met.wave)) return; // a barrier is missing
   for (std::size_t i = 0; i < w.lately.size(); ++i) {
@@ -389,9 +392,9 @@ void GroupRaces::report(const ObservedWave &wave, Lane &lane, Reporter &reporter
   const ObservedAccess &access = lane.access;
   Finding f = reporter.begin(Check::race, Problem::race);
   f.space = static_cast<uint32_t>(AccessSpace::global);
-  f.place = reporter.place(wave, lane.first_lane, access.pc, access.kind, access.size);
+  f.place = reporter.place(wave, lane.first_lane, access, lane.first_byte);
   f.address = lane.first_byte;
-  f.other = dispatch_->place(lane.first_met);
+  f.other = dispatch_->place(lane.first_met, f.address);
   if (const auto allocation = AllocationMap::instance().find(f.address)) {
     f.allocation = allocation->info();
     f.distance = static_cast<int64_t>(f.address - allocation->base);

@@ -47,8 +47,8 @@ public:
   DispatchRaces(const ObservedDispatch &dispatch, const ObservedMemory &memory);
 
   uint32_t firstWave(const ObservedGroup &group) const;
-  /// A lane of a wave, for a finding.
-  Place place(const Mark &mark) const;
+  /// A lane of a wave, for a finding. `address`: the byte in question.
+  Place place(const Mark &mark, uint64_t address) const;
 
   /// The site of an access, as a mark has it.
   uint32_t packed(uint64_t site) const;

@@ -14,6 +14,7 @@
 
 #include <fade/observer.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -30,13 +31,19 @@ struct Mark {
   Time time = 0;     ///< 0: there was none
   uint32_t site = 0; ///< DispatchRaces::packed()
   uint8_t lane = 0;
-  uint8_t bytes : 4 = 0; ///< of the dword, one bit each
-  uint8_t kind : 3 = 0;  ///< AccessKind
-  uint8_t tells : 1 = 0; ///< a store behind others that were waited for: perhaps "go on"
-  uint8_t lag = 0;       ///< how many accesses up to this one may not have been done yet
-  uint8_t size = 0;      ///< of the whole access, in bytes
+  uint8_t bytes : 4 = 0;  ///< of the dword, one bit each
+  uint8_t kind : 3 = 0;   ///< AccessKind
+  uint8_t tells : 1 = 0;  ///< a store behind others that were waited for: perhaps "go on"
+  uint8_t lag = 0;        ///< how many accesses up to this one may not have been done yet
+  uint8_t length : 5 = 0; ///< of the whole access: see size()
+  uint8_t part : 3 = 0;   ///< 1 + the dword of the access that this is; 0: not known
 
   AccessKind accessKind() const { return static_cast<AccessKind>(kind); }
+  /// Bytes of the whole access: up to 4, or dwords.
+  uint32_t size() const { return length <= 4 ? length : (length - 3u) * 4; }
+  void setSize(uint32_t all) {
+    length = static_cast<uint8_t>(all <= 4 ? all : std::min(all / 4 + 3, 31u)) & 31;
+  }
   Time visible() const { return time > lag ? time - lag : 0; }
 };
 static_assert(sizeof(Mark) == 16);

@@ -53,8 +53,9 @@ void GroupCheck::reportRace(const ObservedWave &wave, uint64_t lanes, const Obse
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   Finding f = reporter.begin(Check::race, Problem::race);
   f.space = static_cast<uint32_t>(access.space);
-  f.place = reporter.place(wave, lane, access.pc, access.kind, access.size);
   f.address = access.address[lane];
+  f.place = reporter.place(wave, lane, access, f.address);
+  if (access.size > 4) f.place.data = 0; // which of its bytes it is was not looked for
   ObservedWave first = wave;
   first.number = other.wave;
   f.other = reporter.place(first, other.lane, other.pc, other.kind, access.size);
@@ -66,8 +67,8 @@ Finding GroupCheck::describe(const ObservedWave &wave, const ObservedAccess &acc
   const unsigned lane = lowestLane(access, lanes);
   Finding f = reporter.begin(Check::init, Problem::uninitialized);
   f.space = static_cast<uint32_t>(access.space);
-  f.place = reporter.place(wave, lane, access.pc, access.kind, access.size);
   f.address = access.address[lane];
+  f.place = reporter.place(wave, lane, access, f.address);
   return f;
 }
 

@@ -62,7 +62,7 @@ Finding InitCheck::describe(const ObservedWave &wave, const ObservedAccess &acce
                             uint64_t address, const Reporter &reporter) {
   Finding f = reporter.begin(Check::init, Problem::uninitialized);
   f.space = static_cast<uint32_t>(access.space);
-  f.place = reporter.place(wave, lane, access.pc, access.kind, access.size);
+  f.place = reporter.place(wave, lane, access, address);
   f.address = address;
   if (const auto allocation = AllocationMap::instance().find(f.address)) {
     f.allocation = allocation->info();

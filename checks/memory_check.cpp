@@ -50,8 +50,8 @@ Finding MemoryCheck::describe(const ObservedWave &wave, const ObservedAccess &ac
                               const Reporter &reporter) const {
   Finding f = reporter.begin(Check::memory, Problem::outside);
   f.space = static_cast<uint32_t>(access.space);
-  f.place = reporter.place(wave, lane, access.pc, access.kind, access.size);
   f.address = access.address[lane];
+  f.place = reporter.place(wave, lane, access, f.address);
   const AllocationMap &map = AllocationMap::instance();
   // What a freed allocation leaves behind may have been taken by the runtime.
   auto nearest = map.find(f.address);
@@ -70,6 +70,8 @@ Finding MemoryCheck::describe(const ObservedWave &wave, const ObservedAccess &ac
     f.distance = f.address < nearest->base
                      ? -static_cast<int64_t>(nearest->base - f.address)
                      : static_cast<int64_t>(std::max(f.address, nearest->end()) - nearest->end());
+    if (begins_inside && f.problem == static_cast<uint32_t>(Problem::gap))
+      f.place = reporter.place(wave, lane, access, nearest->end());
     return f;
   }
   ObservedRegion region;
@@ -109,8 +111,8 @@ void MemoryCheck::pooled(const ObservedWave &wave, const ObservedAccess &access,
   const auto lane = static_cast<unsigned>(std::countr_zero(wrong));
   Finding f = reporter.begin(Check::memory, Problem::freed);
   f.space = static_cast<uint32_t>(access.space);
-  f.place = reporter.place(wave, lane, access.pc, access.kind, access.size);
   f.address = access.address[lane];
+  f.place = reporter.place(wave, lane, access, f.address);
   f.allocation = first;
   f.distance = static_cast<int64_t>(f.address - first.base);
   reporter.report(f, static_cast<uint64_t>(std::popcount(wrong)));
@@ -129,8 +131,8 @@ void MemoryCheck::bounded(const ObservedWave &wave, const ObservedAccess &access
   const unsigned lane = lowestLane(access, wrong);
   Finding f = reporter.begin(Check::memory, problem);
   f.space = static_cast<uint32_t>(access.space);
-  f.place = reporter.place(wave, lane, access.pc, access.kind, access.size);
   f.address = access.address[lane];
+  f.place = reporter.place(wave, lane, access, std::max(f.address, limit));
   f.limit = limit;
   reporter.report(f, static_cast<uint64_t>(std::popcount(wrong)));
 }

@@ -140,8 +140,8 @@ void OverlapCheck::compare(const EndedDispatch &now, const EndedDispatch &earlie
   for (const auto &[places, s] : seen) {
     Finding f = reporter.begin(Check::race, Problem::overlap);
     f.space = static_cast<uint32_t>(AccessSpace::global);
-    f.place = now.races->place(s.first.now);
-    f.other = earlier.races->place(s.first.earlier);
+    f.place = now.races->place(s.first.now, s.address);
+    f.other = earlier.races->place(s.first.earlier, s.address);
     f.other_kernel = FindingLog::instance().string(earlier.races->dispatch.kernel);
     f.address = s.address;
     if (const auto allocation = AllocationMap::instance().find(f.address)) {

@@ -44,6 +44,15 @@ Place Reporter::place(const ObservedWave &wave, unsigned lane, uint64_t site, Ac
   return p;
 }
 
+Place Reporter::place(const ObservedWave &wave, unsigned lane, const ObservedAccess &access,
+                      uint64_t at) const {
+  Place p = place(wave, lane, access.pc, access.kind, access.size);
+  if (access.data == ObservedAccess::none || at - access.address[lane] >= access.size) return p;
+  p.byte = static_cast<uint32_t>(at - access.address[lane]);
+  p.data = access.data + 1u;
+  return p;
+}
+
 void Reporter::report(Finding finding, uint64_t times) {
   reported_.fetch_add(1, std::memory_order_relaxed);
   FindingLog &log = FindingLog::instance();

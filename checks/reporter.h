@@ -24,6 +24,10 @@ public:
   Place place(const ObservedWave &wave, unsigned lane, uint64_t site, AccessKind kind,
               uint32_t size) const;
 
+  /// A lane of an access; `at`: the byte in question.
+  Place place(const ObservedWave &wave, unsigned lane, const ObservedAccess &access,
+              uint64_t at) const;
+
   /// Fills in the instruction and how it was come to.
   void setSite(Place &place, uint64_t site) const { checks::setSite(place, site, stacks_); }
 

@@ -40,6 +40,10 @@ std::string barrierAdvice(const FoundFinding &f) {
   const FoundPlace &then = is_forward ? f.other : f.place;
   const std::string before = lineText(first, f.place), behind = lineText(then, f.place);
   if (before.empty() || behind.empty()) return "add __syncthreads() between the two accesses";
+  const bool is_same_store = first.raw.pc == then.raw.pc && isKind(first, AccessKind::store);
+  if (is_same_store)
+    return fmt::format("let one work-item store at {}, or each to a place of its own",
+                       lineText(f.place, f.place));
   if (first.shown.file == then.shown.file && first.shown.line < then.shown.line)
     return fmt::format("add __syncthreads() after {}, before {}", before, behind);
   if (before == behind && (isKind(first, AccessKind::store) == isKind(then, AccessKind::store)))
@@ -132,7 +136,7 @@ std::string boundsAdvice(const FoundFinding &f) {
   const AllocationInfo &a = f.allocation.raw;
   if (f.raw.distance < 0) return "the index is negative, or the pointer is before its memory";
   const uint32_t size = f.raw.place.size;
-  if (size != 0 && size <= 16 && a.size % size == 0)
+  if (f.place.merged.empty() && size != 0 && size <= 16 && a.size % size == 0)
     return fmt::format("there {} {} {} of {} bytes: check the index before the access",
                        a.size == size ? "is" : "are", a.size / size,
                        a.size == size ? "element" : "elements", size);

@@ -1,6 +1,8 @@
 #include "check/finding_reader.h"
 
+#include "check/clause_lines.h"
 #include "check/data_flow.h"
+#include "check/merged_lines.h"
 #include "codeobj/code_object.h"
 #include "codeobj/demangle.h"
 #include "codeobj/disassembler.h"
@@ -95,6 +97,14 @@ private:
   std::map<uint32_t, Code> all_;
 };
 
+std::vector<std::string> linesOf(const std::string &file, uint32_t most) {
+  std::vector<std::string> lines;
+  if (!isSourceFile(file)) return lines;
+  std::ifstream in(file);
+  for (std::string text; lines.size() < most && std::getline(in, text);) lines.push_back(text);
+  return lines;
+}
+
 std::string lineOf(const std::string &file, uint32_t line) {
   if (!isSourceFile(file)) return "";
   std::ifstream in(file);
@@ -128,6 +138,73 @@ std::vector<codeobj::SourceFrame> stackBeside(const codeobj::SourceMap &map, uin
       if (nearest.empty()) nearest = std::move(stack);
     }
   return nearest;
+}
+
+/// Where one instruction does what several lines say: the line of the byte in question.
+void separate(FoundPlace &place, const codeobj::SourceMap &map) {
+  const FoundFrame shown = place.shown;
+  constexpr uint32_t most = 100'000, narrowest = 2, beyond = 64;
+  if (place.is_near || place.stack.empty() || place.stack.front() != shown || shown.line > most ||
+      place.raw.size < narrowest || static_cast<AccessKind>(place.raw.kind) == AccessKind::atomic)
+    return;
+  MergedAccess access{static_cast<AccessKind>(place.raw.kind) == AccessKind::store,
+                      shown.line,
+                      shown.column,
+                      place.instruction,
+                      place.raw.size,
+                      std::nullopt};
+  if (place.raw.data) access.byte = place.raw.byte, access.data = place.raw.data - 1;
+  const auto layout = [&](const std::string &variable, const std::vector<std::string> &steps) {
+    return map.layout(place.raw.address, variable, steps);
+  };
+  const auto merged = mergedLines(access, linesOf(shown.file, shown.line + beyond), layout);
+  if (!merged) return;
+  place.merged = merged->others;
+  place.is_of_byte = merged->line != 0;
+  if (!place.is_of_byte || merged->line == shown.line) return;
+  place.shown.line = merged->line;
+  place.shown.column = merged->column;
+  place.stack.front() = place.shown;
+  place.source = lineOf(shown.file, merged->line);
+}
+
+/// In a clause all instructions have the line of the first: that of the instruction that computes
+/// the address is nearer.
+void leaveClause(FoundPlace &place, const Code &code) {
+  constexpr uint64_t furthest = 1 << 16;
+  const auto kind = static_cast<AccessKind>(place.raw.kind);
+  const codeobj::Symbol *function = code.object->functionAt(place.raw.address);
+  if (place.is_near || place.stack.empty() || !function || kind == AccessKind::atomic ||
+      place.raw.address - function->value > furthest)
+    return;
+  const auto bytes = code.object->code(function->value, place.raw.address - function->value);
+  if (!bytes) return;
+  const auto before = code.disassembler->disassemble(*bytes, function->value);
+  std::vector<std::string> texts;
+  for (const codeobj::Instruction &one : before) texts.push_back(one.text);
+  texts.push_back(place.instruction);
+  const auto clause = clausePlace(texts);
+  const auto own = code.map->place(place.raw.address);
+  if (!clause || clause->first >= before.size() ||
+      code.map->place(before[clause->first].address) != own)
+    return;
+  place.is_near = clause->has_other_base;
+  if (!clause->definition) return;
+  const auto stack = code.map->stack(before[*clause->definition].address);
+  const FoundFrame &innermost = place.stack.front();
+  if (stack.empty() || stack.front().line == 0 || place.shown != innermost ||
+      stack.front().file != innermost.file || stack.front().line == innermost.line ||
+      codeobj::demangle(stack.front().function) != innermost.function)
+    return;
+  const auto lines = linesOf(innermost.file, std::min(stack.front().line, 100'000u));
+  if (lines.size() != stack.front().line ||
+      !hasAccess(lines.back(), stack.front().column, kind == AccessKind::store))
+    return;
+  place.is_near = true;
+  place.stack.front().line = stack.front().line;
+  place.stack.front().column = stack.front().column;
+  place.shown = place.stack.front();
+  place.source = lineOf(innermost.file, innermost.line);
 }
 
 void resolve(FoundPlace &place, CodeObjects &objects) {
@@ -164,6 +241,10 @@ void resolve(FoundPlace &place, CodeObjects &objects) {
       if (!code.disassembler) return;
       const auto text = code.disassembler->disassemble(*bytes, place.raw.address, 1);
       if (!text.empty()) place.instruction = text.front().text;
+      if (code.map && !code.map->empty()) {
+        leaveClause(place, code);
+        separate(place, *code.map);
+      }
       return;
     }
 }

@@ -25,6 +25,8 @@ struct FoundPlace {
   std::string source;            ///< the line's text
   std::string instruction;       ///< its text
   bool is_near = false;          ///< it has no line of its own: `shown` is of one beside it
+  std::vector<uint32_t> merged;  ///< lines of the same file that are one instruction with `shown`
+  bool is_of_byte = true;        ///< merged: `shown` is the line of the byte in question
 };
 
 struct FoundAllocation {

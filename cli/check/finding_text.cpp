@@ -205,6 +205,13 @@ void writePlace(JsonWriter &json, const FoundPlace &place, const FoundFinding &f
   json.field("line", place.shown.line);
   json.field("column", place.shown.column);
   if (place.is_near) json.field("near", true);
+  if (!place.merged.empty())
+    json.object("merged", [&] {
+      json.field("of_byte", place.is_of_byte);
+      json.list("lines", [&] {
+        for (const uint32_t line : place.merged) json.value(line);
+      });
+    });
   json.field("function", place.shown.function);
   json.field("source", place.source);
   json.field("instruction", place.instruction);
@@ -248,10 +255,25 @@ std::string callersText(const FoundPlace &place) {
   return text;
 }
 
+/// Other lines that the compiler has put into the same instruction.
+std::string mergedText(const FoundPlace &place) {
+  if (place.merged.empty()) return "";
+  std::string lines;
+  constexpr std::size_t most = 8;
+  for (std::size_t i = 0; i < std::min(most, place.merged.size()); ++i)
+    lines += fmt::format("{}{}", i ? ", " : "", place.merged[i]);
+  if (place.merged.size() > most) lines += ", ...";
+  const char *word = place.merged.size() == 1 ? "line" : "lines";
+  return row("", place.is_of_byte
+                     ? fmt::format("merged with {} {} into one instruction", word, lines)
+                     : fmt::format("or {} {}, merged with it into one instruction", word, lines));
+}
+
 std::string detailOfPlace(const char *label, const FoundPlace &place, const FoundFinding &f) {
   std::string text = row(label, placeText(place, f.kernel));
   if (!place.source.empty()) text += row("", place.source);
   if (!place.instruction.empty()) text += row("", place.instruction);
+  text += mergedText(place);
   return text + callersText(place) + row("", itemText(place.raw));
 }
 

@@ -12,6 +12,23 @@ std::string itemOf(const Json &place) {
                      group[0], group[1], group[2]);
 }
 
+/// Other lines that the compiler has put into the same instruction.
+std::string mergedOf(const Json &place) {
+  const auto merged = place.find("merged");
+  if (merged == place.end() || !merged->is_object()) return "";
+  std::string lines;
+  const auto list = merged->find("lines");
+  if (list == merged->end() || !list->is_array()) return "";
+  for (const Json &line : *list)
+    if (line.is_number_unsigned())
+      lines += fmt::format("{}{}", lines.empty() ? "" : ", ", line.get<uint64_t>());
+  if (lines.empty()) return "";
+  const char *word = list->size() == 1 ? "line" : "lines";
+  return flag(*merged, "of_byte", false)
+             ? fmt::format("merged with {} {} into one instruction", word, lines)
+             : fmt::format("or {} {}, merged with it into one instruction", word, lines);
+}
+
 /// One side of a finding.
 Json placeOf(const Json &place, SourceFiles &sources) {
   Json stack = Json::array();
@@ -24,6 +41,7 @@ Json placeOf(const Json &place, SourceFiles &sources) {
           {"column", smallNumber(place, "column")},
           {"function", text(place, "function")},
           {"instruction", text(place, "instruction")},
+          {"merged", mergedOf(place)},
           {"item", itemOf(place)},
           {"stack", std::move(stack)}};
 }

@@ -83,6 +83,127 @@ uint32_t number(Dwarf_Die *die, unsigned name) {
   return static_cast<uint32_t>(value);
 }
 
+/// The type behind typedefs and qualifiers.
+std::optional<Dwarf_Die> plainTypeOf(Dwarf_Die *die) {
+  Dwarf_Attribute attribute;
+  Dwarf_Die type, plain;
+  if (dwarf_attr_integrate(die, DW_AT_type, &attribute) == nullptr ||
+      dwarf_formref_die(&attribute, &type) == nullptr || dwarf_peel_type(&type, &plain) != 0)
+    return std::nullopt;
+  return plain;
+}
+
+std::optional<uint64_t> sizeOf(Dwarf_Die *type) {
+  Dwarf_Word size = 0;
+  if (dwarf_aggregate_size(type, &size) != 0) return std::nullopt;
+  return size;
+}
+
+/// How many indices an array takes.
+std::size_t dimensions(Dwarf_Die array) {
+  std::size_t count = 0;
+  forEachChild(array, [&](Dwarf_Die child) { count += dwarf_tag(&child) == DW_TAG_subrange_type; });
+  return count;
+}
+
+/// Bytes from one element to the next of an array's dimension `at`.
+std::optional<uint64_t> strideOf(Dwarf_Die array, std::size_t at) {
+  const auto element = plainTypeOf(&array);
+  if (!element) return std::nullopt;
+  Dwarf_Die type = *element;
+  auto bytes = sizeOf(&type);
+  std::size_t number = 0;
+  forEachChild(array, [&](Dwarf_Die child) {
+    if (dwarf_tag(&child) != DW_TAG_subrange_type || number++ <= at || !bytes) return;
+    Dwarf_Attribute attribute;
+    Dwarf_Word count = 0;
+    if (dwarf_attr(&child, DW_AT_count, &attribute) == nullptr ||
+        dwarf_formudata(&attribute, &count) != 0)
+      bytes.reset();
+    else
+      *bytes *= count;
+  });
+  return bytes;
+}
+
+std::optional<Dwarf_Die> childNamed(Dwarf_Die parent, std::string_view name,
+                                    std::initializer_list<int> tags) {
+  std::optional<Dwarf_Die> found;
+  forEachChild(parent, [&](Dwarf_Die child) {
+    const char *own = dwarf_diename(&child);
+    if (!found && own != nullptr && name == own && std::ranges::count(tags, dwarf_tag(&child)) != 0)
+      found = child;
+  });
+  return found;
+}
+
+/// Goes one step after the other from a variable to what is accessed in the end.
+class LayoutWalk {
+public:
+  explicit LayoutWalk(Dwarf_Die type) : type_(type) {}
+
+  bool step(const std::string &step, std::size_t number) {
+    return step == "[" ? index(number) : member(step, number);
+  }
+  std::optional<AccessLayout> result() {
+    const auto size = sizeOf(&type_);
+    if (!size || left_ != 0) return std::nullopt; // a part of an array
+    layout_.size = *size;
+    return layout_;
+  }
+
+private:
+  bool isPointer() { return dwarf_tag(&type_) == DW_TAG_pointer_type; }
+  bool go(Dwarf_Die *from) {
+    const auto next = plainTypeOf(from);
+    if (next) type_ = *next;
+    return next.has_value();
+  }
+  /// Through a pointer: what lies before it does not matter any more.
+  bool follow(std::size_t number) {
+    layout_ = {};
+    layout_.first = number;
+    Dwarf_Die pointer = type_;
+    return go(&pointer);
+  }
+  bool index(std::size_t number) {
+    if (left_ == 0 && isPointer()) {
+      if (!follow(number)) return false;
+      const auto size = sizeOf(&type_);
+      if (size) layout_.strides.push_back(*size);
+      return size.has_value();
+    }
+    if (dwarf_tag(&type_) != DW_TAG_array_type) return false;
+    const std::size_t all = dimensions(type_);
+    if (left_ == 0) left_ = all;
+    const auto stride = strideOf(type_, all - left_);
+    if (!stride) return false;
+    layout_.strides.push_back(*stride);
+    if (--left_ != 0) return true;
+    Dwarf_Die array = type_;
+    return go(&array);
+  }
+  bool member(const std::string &name, std::size_t number) {
+    if (left_ != 0 || (isPointer() && !follow(number))) return false;
+    const auto found = childNamed(type_, name, {DW_TAG_member});
+    if (!found) return false;
+    Dwarf_Die die = *found;
+    Dwarf_Attribute attribute;
+    Dwarf_Word offset = 0;
+    if (dwarf_attr(&die, DW_AT_data_bit_offset, &attribute) != nullptr) return false;
+    if (dwarf_attr(&die, DW_AT_data_member_location, &attribute) != nullptr &&
+        dwarf_formudata(&attribute, &offset) != 0)
+      return false;
+    layout_.offset += offset;
+    layout_.strides.push_back(0);
+    return go(&die);
+  }
+
+  Dwarf_Die type_;
+  std::size_t left_ = 0; ///< dimensions of an array that have no index yet
+  AccessLayout layout_;
+};
+
 } // namespace
 
 struct SourceMap::Impl {
@@ -109,6 +230,7 @@ struct SourceMap::Impl {
   const Function *functionAt(uint64_t address) const;
   std::vector<Dwarf_Die> inlineChain(uint64_t address) const;
   SourceFrame callSite(Dwarf_Die *inlined) const;
+  std::optional<Dwarf_Die> variableAt(uint64_t address, std::string_view name) const;
 };
 
 void SourceMap::Impl::readRows(Dwarf_Die *unit) {
@@ -250,6 +372,31 @@ SourceFrame SourceMap::Impl::callSite(Dwarf_Die *inlined) const {
   return frame;
 }
 
+/// The innermost variable of this name.
+std::optional<Dwarf_Die> SourceMap::Impl::variableAt(uint64_t address,
+                                                     std::string_view name) const {
+  const Function *function = functionAt(address);
+  if (function == nullptr) return std::nullopt;
+  std::optional<Dwarf_Die> found;
+  Dwarf_Die scope = function->die;
+  for (std::size_t depth = 0; depth < kDeepestInlining; ++depth) {
+    // What is in an inlined function does not see the variables of the one around it.
+    if (dwarf_tag(&scope) == DW_TAG_inlined_subroutine) found.reset();
+    if (const auto own = childNamed(scope, name, {DW_TAG_variable, DW_TAG_formal_parameter}))
+      found = own;
+    std::optional<Dwarf_Die> inner;
+    forEachChild(scope, [&](Dwarf_Die child) {
+      const int tag = dwarf_tag(&child);
+      if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) && !inner &&
+          dwarf_haspc(&child, address) == 1)
+        inner = child;
+    });
+    if (!inner) break;
+    scope = *inner;
+  }
+  return found;
+}
+
 SourceMap::SourceMap(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 SourceMap::~SourceMap() = default;
 
@@ -315,6 +462,19 @@ std::vector<std::string> SourceMap::parameters(uint64_t address) const {
     names.emplace_back(name != nullptr ? name : "");
   });
   return names;
+}
+
+std::optional<AccessLayout> SourceMap::layout(uint64_t address, std::string_view variable,
+                                              const std::vector<std::string> &steps) const {
+  std::lock_guard lock(impl_->mutex);
+  auto found = impl_->variableAt(address, variable);
+  if (!found) return std::nullopt;
+  const auto type = plainTypeOf(&*found);
+  if (!type) return std::nullopt;
+  LayoutWalk walk(*type);
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (!walk.step(steps[i], i)) return std::nullopt;
+  return walk.result();
 }
 
 std::vector<AddressRange> SourceMap::addresses(std::string_view file, uint32_t line) const {

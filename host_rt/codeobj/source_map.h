@@ -5,6 +5,10 @@
 #include "codeobj/code_object.h"
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace fade::codeobj {
 
@@ -20,6 +24,14 @@ struct AddressRange {
   uint64_t begin = 0;
   uint64_t end = 0;
   bool operator==(const AddressRange &) const = default;
+};
+
+/// What `variable[i].member[j]` is made of, from the last pointer in it on.
+struct AccessLayout {
+  std::size_t first = 0; ///< the step that goes through that pointer; 0 also if there is none
+  std::vector<uint64_t> strides; ///< from there on: bytes from one element to the next; 0: a member
+  uint64_t offset = 0;           ///< of the members
+  uint64_t size = 0;             ///< of what is accessed
 };
 
 /// May be used from several threads at once; the answers are computed one at a time.
@@ -45,6 +57,12 @@ public:
 
   /// The names of the parameters of the function at `address`, where debug information has them.
   std::vector<std::string> parameters(uint64_t address) const;
+
+  /// How the variable that is known by this name at `address` lies in memory. Steps: "[" for an
+  /// index, else the name of a member. Nothing if it is not a variable, or of a class that has
+  /// operators of its own.
+  std::optional<AccessLayout> layout(uint64_t address, std::string_view variable,
+                                     const std::vector<std::string> &steps) const;
 
   /// The instructions that were made from one line, by the line tables (the innermost place).
   std::vector<AddressRange> addresses(std::string_view file, uint32_t line) const;

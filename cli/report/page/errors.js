@@ -115,6 +115,7 @@ function errorPlace(where, label) {
       where.line ? place(where) : where.function || "no line information", where.kernel ? el("span", {class: "soft"}, ` in ${where.kernel}`) : null),
     rows.length ? el("table", {class: "lines"}, el("tbody", {}, rows)) : null,
     where.instruction ? el("p", {class: "isa"}, where.instruction) : null,
+    where.merged ? el("p", {class: "soft"}, where.merged) : null,
     where.item ? el("p", {class: "soft"}, where.item) : null,
     calls.map((frame) => el("p", {class: "soft"}, `through ${frame.function || "?"} at ${fileName(frame.file)}:${frame.line}`)));
 }
