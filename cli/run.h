@@ -21,6 +21,7 @@ struct RunOptions {
   std::optional<bool> instrumented;
   std::vector<std::string> analyzers;
   std::optional<bool> verbose, progress, lossy, stream, log_append, explain;
+  std::optional<bool> messages;     ///< of runs of many processes: MPI and RCCL
   Variables values;                 ///< other variables, as given
   std::vector<std::string> preload; ///< libraries of FADE
   std::string gpu = "auto";

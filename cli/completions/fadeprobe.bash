@@ -37,7 +37,7 @@ _fadeprobe() {
   local report="--analyzers --log-location --log-append --log-format --verbose --no-verbose --progress --no-progress --workers --patience --help"
   local words
   case $command in
-    trace) words="--output --format --append --ranks --api --api-log --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
+    trace) words="--output --format --append --ranks --no-messages --api --api-log --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
     profile) words="--output --events --thread-trace --peaks --rows --counts --no-counts --observe --times --timeline --kernels --dispatches --sample --exact --api --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
     peaks) words="--output --gpu --help" ;;
     control) words="start stop flush status --help" ;;

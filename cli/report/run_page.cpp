@@ -3,6 +3,7 @@
 #include "base/run_folder.h"
 #include "report/page.h"
 #include "report/page_files.h"
+#include "trace/collectives.h"
 #include "trace/run_clocks.h"
 #include "trace/run_view.h"
 
@@ -225,7 +226,16 @@ Json runPageData(const host_trace::Run &run, const std::string &title, const std
   data["tables"] = {tableOf("Kernels", units, totals, &RunTotals::kernels),
                     tableOf("Copies", units, totals, &RunTotals::copies),
                     tableOf("HIP calls", units, totals, &RunTotals::functions),
+                    tableOf("Messages", units, totals, &RunTotals::messages),
                     tableOf("Markers", units, totals, &RunTotals::ranges)};
+  const host_trace::Collectives collectives =
+      totals.messages.empty() ? host_trace::Collectives() : host_trace::Collectives::of(run, units);
+  data["path"] = collectives.pathText(units);
+  Json &rows = data["collectives"] = Json::array();
+  for (const host_trace::CollectiveRow &row : collectives.rows)
+    if (rows.size() < kMostTableRows)
+      rows.push_back({row.name, row.count, row.time_ns, row.waiting_ns, row.longest_ns, row.last,
+                      row.last_count});
   Json &advice = data["advice"] = Json::array();
   for (const RunAdvice &each : adviceOf(run))
     if (advice.size() < kMostAdvice)

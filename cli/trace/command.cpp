@@ -99,6 +99,9 @@ CLI::App *addTraceCommand(CLI::App &app, TraceOptions &options) {
       ->add_option("--api-log", options.api_log, "write the HIP calls as JSON lines, one per call")
       ->type_name("FILE");
   addVariable(*command, options.run, "--ranks", "FADE_RANKS", "N,N-N,...");
+  command->add_flag_callback(
+      "--no-messages", [&options] { options.run.messages = false; },
+      "with the folder of a run: do not record calls of MPI and RCCL");
   addTraceVariables(*command, options.run);
   return command;
 }

@@ -1,5 +1,7 @@
 #include "trace/recorded_run.h"
 
+#include "trace/writer.h"
+
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
@@ -27,6 +29,10 @@ void addRecording(RunOptions &options, const std::string &file) {
     options.values.emplace_back("FADE_TRACE_FORMAT", "events");
   }
   if (const auto early = ownLibrary("libfaderoctx.so")) options.preload.push_back(*early);
+  const bool is_run = valueOf(options.values, "FADE_TRACE_FORMAT") == host_trace::kRunForm;
+  if (const auto messages = ownLibrary("libfademessages.so");
+      messages && is_run && options.messages.value_or(true))
+    options.preload.push_back(*messages);
 }
 
 RecordedRun recordRun(RunOptions &options, const std::vector<std::string> &application,

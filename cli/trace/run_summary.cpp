@@ -1,5 +1,6 @@
 #include "trace/run_summary.h"
 
+#include "trace/collectives.h"
 #include "trace/line_file.h"
 #include "trace/trace_log.h"
 
@@ -39,6 +40,15 @@ struct Span {
   uint64_t start, end;
 };
 
+/// "... bytes=4096".
+uint64_t bytesOf(std::string_view arguments) {
+  const std::size_t at = arguments.find("bytes=");
+  uint64_t bytes = 0;
+  if (at != arguments.npos)
+    std::from_chars(arguments.data() + at + 6, arguments.data() + arguments.size(), bytes);
+  return bytes;
+}
+
 /// The length of what at least one of the spans covers.
 uint64_t covered(std::vector<Span> spans) {
   std::ranges::sort(spans, {}, &Span::start);
@@ -67,11 +77,14 @@ public:
     addOperations(busy);
     used = busy;
     addCalls(used);
-    addRanges();
+    std::vector<Span> with_messages = used;
+    addRanges(with_messages);
     to_.busy_ns = std::min(covered(std::move(busy)), to_.span());
     const uint64_t in_use = std::min(covered(std::move(used)), to_.span());
     to_.idle_in_hip_ns = in_use - std::min(to_.busy_ns, in_use);
     to_.idle_elsewhere_ns = to_.span() - to_.busy_ns - to_.idle_in_hip_ns;
+    const uint64_t in_any = std::min(covered(std::move(with_messages)), to_.span());
+    to_.idle_in_messages_ns = in_any - std::min(in_use, in_any);
     to_.totals.lost = events_.lost;
     to_.totals.damaged = events_.damaged;
     to_.about_times = events_.aboutTimes();
@@ -122,10 +135,16 @@ private:
     }
   }
 
-  void addRanges() {
+  void addRanges(std::vector<Span> &with_messages) {
     Distributions &ranges = to_.totals.ranges;
-    for (const LoggedRange &range : log_.ranges) {
-      std::string name(range.text);
+    for (const Range &range : rangesOf(events_)) {
+      if (isMessage(range)) {
+        with_messages.push_back({range.start_ns, range.end_ns});
+        to_.totals.messages[std::string(range.text)].add(
+            range.end_ns - std::min(range.start_ns, range.end_ns), bytesOf(range.arguments));
+        continue;
+      }
+      std::string name(range.whole());
       if (ranges.size() >= kMostRanges && !ranges.contains(name)) name = kOtherRanges;
       ranges[name].add(range.end_ns - std::min(range.start_ns, range.end_ns));
     }
@@ -173,6 +192,7 @@ void writeHead(JsonWriter &json, const ProcessSummary &summary) {
     json.field("busy_ns", summary.busy_ns);
     json.field("idle_in_hip_ns", summary.idle_in_hip_ns);
     json.field("idle_elsewhere_ns", summary.idle_elsewhere_ns);
+    json.field("idle_in_messages_ns", summary.idle_in_messages_ns);
     json.field("calls", totals.calls);
     json.field("operations", totals.operations);
     json.field("failed_calls", totals.failed_calls);
@@ -188,6 +208,7 @@ template <typename Totals, typename F> void forEachTable(Totals &totals, F &&eac
   each("copy", totals.copies);
   each("call", totals.functions);
   each("range", totals.ranges);
+  each("message", totals.messages);
 }
 
 void writeLine(JsonWriter &json, const char *type, const std::string &name,
@@ -263,6 +284,7 @@ ProcessSummary summaryIn(const Json &json) {
   summary.busy_ns = number("busy_ns");
   summary.idle_in_hip_ns = number("idle_in_hip_ns");
   summary.idle_elsewhere_ns = number("idle_elsewhere_ns");
+  summary.idle_in_messages_ns = number("idle_in_messages_ns");
   RunTotals &totals = summary.totals;
   totals.calls = number("calls");
   totals.operations = number("operations");
@@ -347,6 +369,7 @@ void RunTotals::merge(const RunTotals &other) {
   mergeAll(copies, other.copies);
   mergeAll(functions, other.functions);
   mergeAll(ranges, other.ranges);
+  mergeAll(messages, other.messages);
 }
 
 ProcessSummary ProcessSummary::of(const HostEvents &events, RunProcess process) {
@@ -409,6 +432,8 @@ Status summarizeProcess(const HostEvents &events, const std::string &folder) {
   const int fd = open((folder + "/process.json").c_str(), O_WRONLY | O_CLOEXEC);
   summary.end_clocks = readClocks(fd);
   if (fd >= 0) close(fd);
+  // First: who finds the summary finds all.
+  if (Status status = writeCollectives(rangesOf(events), folder); !status) return status;
   return writeSummary(summary, folder + "/summary.jsonl");
 }
 

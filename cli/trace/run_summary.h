@@ -48,6 +48,7 @@ using Distributions = std::map<std::string, Distribution, std::less<>>;
 struct RunTotals {
   uint64_t calls = 0, operations = 0, failed_calls = 0, unfinished = 0, lost = 0, damaged = 0;
   Distributions kernels, copies, functions, ranges; ///< by name; fills are copies
+  Distributions messages;                           ///< functions of MPI and RCCL
 
   void merge(const RunTotals &other);
   bool operator==(const RunTotals &) const = default;
@@ -62,6 +63,7 @@ struct ProcessSummary {
   // The time between adds up: the GPU has something to do, or it is idle while HIP is called, or
   // while the application does something else.
   uint64_t busy_ns = 0, idle_in_hip_ns = 0, idle_elsewhere_ns = 0;
+  uint64_t idle_in_messages_ns = 0; ///< the part of the last in calls of MPI and RCCL
   RunTotals totals;
 
   static ProcessSummary of(const HostEvents &events, RunProcess process);

@@ -1,5 +1,6 @@
 #include "trace/run_text.h"
 
+#include "trace/collectives.h"
 #include "trace/log_text.h"
 #include "trace/run_clocks.h"
 #include "trace/run_view.h"
@@ -26,6 +27,8 @@ public:
     text += table("kernel", totals_.kernels, &RunTotals::kernels);
     text += table("copy", totals_.copies, &RunTotals::copies);
     text += table("HIP call", totals_.functions, &RunTotals::functions);
+    text += table("message", totals_.messages, &RunTotals::messages);
+    text += collectives();
     text += table("marker", totals_.ranges, &RunTotals::ranges);
     const auto line = [&](uint64_t count, const char *what) {
       if (count != 0) text += fmt::format("\n{} {}\n", count, what);
@@ -155,6 +158,34 @@ private:
       text += '\n';
     }
     if (order.size() > rows_) text += fmt::format("... and {} more\n", order.size() - rows_);
+    return text;
+  }
+
+  /// Who is waited for in collective calls, and what decides how long the run takes.
+  std::string collectives() const {
+    if (totals_.messages.empty() || units_.size() < 2) return "";
+    const Collectives all = Collectives::of(run_, units_);
+    std::string text;
+    if (!all.rows.empty())
+      text += fmt::format("\n{:<24}  {:>8}  {:>10}  {:>10}  {:>7}  {:>12}  last most often\n",
+                          "collective", "count", "time in it", "waiting", "share", "latest after");
+    for (std::size_t i = 0; i < std::min(rows_, all.rows.size()); ++i) {
+      const CollectiveRow &row = all.rows[i];
+      const double share =
+          row.time_ns == 0 ? 0
+                           : static_cast<double>(row.waiting_ns) / static_cast<double>(row.time_ns);
+      text += fmt::format("{:<24}  {:>8}  {:>10}  {:>10}  {:>6.0f}%  {:>12}  {} ({} of {})\n",
+                          nameCell(row.name), row.count, durationText(row.time_ns),
+                          durationText(row.waiting_ns), 100 * share, durationText(row.longest_ns),
+                          cli::printable(units_[row.last].name), row.last_count, row.count);
+    }
+    if (all.rows.size() > rows_) text += fmt::format("... and {} more\n", all.rows.size() - rows_);
+    if (const std::string path = all.pathText(units_); !path.empty())
+      text += fmt::format("\ncritical path across ranks, {}\n", path);
+    if (all.incomplete != 0)
+      text += fmt::format("{} collective calls are left out: not all of their ranks were recorded "
+                          "or are in this view\n",
+                          all.incomplete);
     return text;
   }
 

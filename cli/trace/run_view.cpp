@@ -40,6 +40,7 @@ void Unit::add(const RunMember &member) {
   busy += summary.busy_ns;
   idle_in_hip += summary.idle_in_hip_ns;
   idle_elsewhere += summary.idle_elsewhere_ns;
+  idle_in_messages += summary.idle_in_messages_ns;
   totals.merge(summary.totals);
 }
 
@@ -94,7 +95,7 @@ std::string slowestOf(const std::vector<Unit> &units) {
       {&Unit::idle_in_hip, "longer in HIP calls while the GPU is idle", {&RunTotals::functions}},
       {&Unit::idle_elsewhere,
        "longer outside of HIP while the GPU is idle (own code, files, waiting for other ranks)",
-       {}}};
+       {&RunTotals::messages}}};
   const Part *reason = nullptr;
   uint64_t most = 0;
   for (const Part &part : parts) {

@@ -17,6 +17,7 @@ struct Unit {
   std::string name;
   std::vector<const RunMember *> members;
   uint64_t span = 0, busy = 0, idle_in_hip = 0, idle_elsewhere = 0;
+  uint64_t idle_in_messages = 0; ///< the part of the last in calls of MPI and RCCL
   RunTotals totals;
 
   void add(const RunMember &member);

@@ -1,6 +1,7 @@
 #include "trace/trace_log.h"
 
 #include "trace/api_text.h"
+#include "trace/collectives.h"
 #include "trace/thread_times.h"
 
 #include <algorithm>
@@ -148,9 +149,10 @@ TraceLog TraceLog::of(const HostEvents &events) {
     one.bytes = view.bytes.value_or(0);
     one.call = view.call;
   }
-  for (const Range &range : rangesOf(events))
-    log.ranges.push_back({log.texts.keep(range.whole()), range.thread.pid, range.thread.tid,
-                          range.start_ns, range.end_ns, range.is_nested});
+  for (const Range &range : rangesOf(events)) // the arguments of messages are all different
+    log.ranges.push_back(
+        {log.texts.keep(isMessage(range) ? std::string(range.text) : range.whole()),
+         range.thread.pid, range.thread.tid, range.start_ns, range.end_ns, range.is_nested});
   addStacks(log, events);
   log.facts = findFacts(events);
   log.findLayers();

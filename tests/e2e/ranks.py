@@ -14,7 +14,7 @@ import time
 import fade
 from fade import PROBE, program
 
-PLAIN, DL, OVERRUN = program("plain"), program("dl_calls"), program("overrun")
+PLAIN, DL, OVERRUN, MPI_RANKS = program("plain"), program("dl_calls"), program("overrun"), program("mpi_ranks")
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
 RANK = "OMPI_COMM_WORLD_RANK"
 BY_RANK = ["sh", "-c", f"exec '{PLAIN}' $(({RANK} + 2))"]  # launches as many kernels
@@ -245,6 +245,46 @@ if __name__ == '__main__':
         lines = self.done([PROBE, "captures", "--json", self.folder]).stdout.splitlines()
         self.assertEqual(len(lines), 2)
         self.done([PROBE, "replay", os.path.dirname(captures[0]), "--on", "software"])
+
+    # ---- messages
+
+    def test_messages_and_who_is_waited_for(self):
+        result = self.in_front(4, [MPI_RANKS, 10, 2])
+        self.assertEqual(sorted(result.stdout.splitlines()), [f"rank {x} of 4 is right" for x in range(4)])
+        members = self.members()
+        counts = self.counts(members, "message")
+        self.assertEqual({name: counts["MPI_" + name] for name in ("Init", "Barrier", "Allreduce", "Bcast", "Sendrecv", "Isend", "Recv", "Wait", "Comm_split", "Finalize")},
+                         {"Init": 4, "Barrier": 4, "Allreduce": 40, "Bcast": 8, "Sendrecv": 4, "Isend": 4, "Recv": 4, "Wait": 4, "Comm_split": 8, "Finalize": 4})
+        self.assertEqual(members[1][2]["message", "MPI_Allreduce"]["bytes"], 40)
+        comms = {}
+        for name in glob.glob(self.folder + "*/*/*/collectives.jsonl"):
+            with open(name) as file:
+                for line in map(json.loads, file):
+                    comms.setdefault(line["comm"], []).append([x[0] for x in line["calls"]])
+        # The world, and two halves of each kind: ranks 0 and 2 begin with 0, ranks 1 and 3 with 1.
+        self.assertEqual({name: sorted(map(len, calls)) for name, calls in comms.items()},
+                         {"4.0.0": [11] * 4, "2.0.0": [1, 1], "2.0.1": [1, 1], "2.1.0": [1, 1], "2.1.1": [1, 1]})
+        text = self.look()
+        self.assertRegex(text, r"\nMPI_Allreduce +10 .* rank 2 \((10|9|8) of 10\)\n")
+        path = re.search(r"\ncritical path across ranks, \S+ \w+:.* rank 2 (\S+) ms \(\d+%\)", text)
+        self.assertIsNotNone(path, text)
+        self.assertGreater(float(path.group(1)), 250)  # it works 320 ms of the loop
+        waiting = re.search(r"\nMPI_Allreduce +10 +\S+ \w+ +(\S+) ms ", text)
+        self.assertGreater(float(waiting.group(1)), 600)  # three ranks wait 30 ms each of ten times
+        self.done([PROBE, "report", self.folder])
+        page = self.page(self.folder + "report.html")
+        self.assertEqual([(x[0], x[1]) for x in page["collectives"] if x[0] == "MPI_Allreduce"], [("MPI_Allreduce", 10)])
+        self.assertTrue(page["path"])
+        self.look("--format", "perfetto", "-o", self.path("all.json"))
+        with open(self.path("all.json")) as file:
+            self.assertEqual(sum(x["name"] == "MPI_Allreduce" for x in json.load(file)["traceEvents"]), 40)
+        # Of a part of the ranks nobody knows who came last.
+        self.assertRegex(self.look("--ranks", "0,1"), r"\n\d+ collective calls are left out: not all of their ranks were recorded or are in this view\n")
+
+    def test_messages_may_be_left_out(self):
+        result = self.in_front(2, [MPI_RANKS, 2, 0], ["--no-messages"])
+        self.assertEqual(len(result.stdout.splitlines()), 2)
+        self.assertEqual(self.counts(self.members(), "message"), {})
 
     # ---- looked at
 

@@ -121,6 +121,19 @@ function rankTable() {
   ]}).node;
 }
 
+function collectiveTable() {
+  const share = (row) => row[2] ? row[3] / row[2] : null;
+  return new VirtualTable({label: "Collective calls", rows: data.collectives, sortBy: 3, filterText: (row) => row[0], columns: [
+    {name: "Function", width: "minmax(130px, 2fr)", mono: true, of: (row) => row[0], text: (row) => row[0]},
+    {name: "Count", width: "minmax(70px, 1fr)", number: true, of: (row) => row[1], text: (row) => count(row[1])},
+    {name: "Time in it", width: "minmax(80px, 1fr)", number: true, title: "of all ranks", of: (row) => row[2], text: (row) => time(row[2])},
+    {name: "Waiting", width: "minmax(80px, 1fr)", number: true, title: "for the rank that arrived last, of all ranks", of: (row) => row[3], text: (row) => time(row[3])},
+    {name: "Share", width: "minmax(110px, 1fr)", number: true, wide: true, of: share, text: (row) => meter(share(row))},
+    {name: "Latest after", width: "minmax(90px, 1fr)", number: true, wide: true, title: "longest time from the first to the last that arrived", of: (row) => row[4], text: (row) => time(row[4])},
+    {name: "Last most often", width: "minmax(130px, 2fr)", of: (row) => row[5], text: (row) => `${rankName(row[5])} (${count(row[6])} of ${count(row[1])})`},
+  ]}).node;
+}
+
 function adviceTable() {
   const gains = (row) => row.least === row.most ? percent(row.most) : `${percent(row.least)} to ${percent(row.most)}`;
   return new VirtualTable({label: "What to change", rows: data.advice, sortBy: 2, rowHeight: 56, below: (row) => row.advice, filterText: (row) => `${row.kernel} ${row.cause} ${row.place}`, columns: [
@@ -157,10 +170,11 @@ function startRun() {
     tile("GPU imbalance", percent(lost), "of all GPUs' time waiting for the busiest, if all wait for it"),
     tile("Kernels and copies", brief(data.operations), `${brief(data.calls)} HIP calls`)));
   const said = [...(data.slowest ? [`Slowest: ${data.slowest}.`] : []), ...data.stragglers.slice(0, 3).map((text) => `Straggler: ${text}.`),
-    ...(data.straggler_count > 3 ? [`And ${count(data.straggler_count - 3)} more stragglers${data.straggler_hosts ? `; all are on ${data.straggler_hosts}` : ""}.`] : []), `Clocks: ${data.clocks}.`, ...data.problems, ...data.notes];
+    ...(data.straggler_count > 3 ? [`And ${count(data.straggler_count - 3)} more stragglers${data.straggler_hosts ? `; all are on ${data.straggler_hosts}` : ""}.`] : []), ...(data.path ? [`Critical path across ranks, ${data.path}.`] : []), `Clocks: ${data.clocks}.`, ...data.problems, ...data.notes];
   main.append(el("div", {id: "said", style: {"margin-top": "16px"}}, said.map((text) => el("p", {}, text))));
   main.append(el("h2", {}, "Time by rank"), timeStrip());
   if (data.advice.length) main.append(el("h2", {}, "What to change"), adviceTable());
+  if (data.collectives.length) main.append(el("h2", {}, "Collective calls"), collectiveTable());
   for (const table of data.tables.filter((each) => each.rows.length)) {
     main.append(el("h2", {}, `${table.title} × ranks`), spreadTable(table));
     if (table.more) main.append(el("p", {class: "soft"}, `${count(table.more)} more take less time: fadeprobe log ${data.run} --rows ${count(table.rows.length + table.more)}`));
