@@ -126,6 +126,9 @@ struct AllocationInfo {
   HostCall freed_by[kMostCallers];
 };
 
+/// With a WaitCounter: of a GPU that waits for each by itself (gfx12).
+constexpr uint32_t kCountersApart = 1u << 8;
+
 struct Finding {
   uint32_t check, problem, space, waves; ///< waves: sync, how many came; wait: WaitCounter;
                                          ///< hazard: states that there are; hang: wave's number;

@@ -12,6 +12,7 @@ bool WaitCheck::isInOrder(Number number) const {
 
 void WaitCheck::begin(std::string_view gpu) {
   flat_in_order_ = gpu.starts_with("gfx1");
+  lds_apart_ = gpu.starts_with("gfx12");
   loads_.clear();
   first_ = 1;
   for (auto &queue : queues_) queue.clear();
@@ -74,9 +75,9 @@ void WaitCheck::issue(const ObservedInstruction &instruction) {
   switch (instruction.counter) {
   case WaitCounter::vector: in(Queue::vector); break;
   case WaitCounter::stores: in(Queue::stores); break;
-  case WaitCounter::lds:
+  case WaitCounter::lds: in(ldsQueue()); break;
   case WaitCounter::scalar: in(Queue::scalar); break;
-  case WaitCounter::flat: in(Queue::vector), in(Queue::scalar), one.counters = 2; break;
+  case WaitCounter::flat: in(Queue::vector), in(ldsQueue()), one.counters = 2; break;
   case WaitCounter::none: return;
   }
   for (const ObservedRange &range : one.writes)
@@ -119,6 +120,7 @@ void WaitCheck::wait(const ObservedWait &wait) {
   if (wait.vector != ObservedWait::any) retire(Queue::vector, wait.vector);
   if (wait.stores != ObservedWait::any) retire(Queue::stores, wait.stores);
   if (wait.scalar != ObservedWait::any) retire(Queue::scalar, wait.scalar);
+  if (wait.lds != ObservedWait::any) retire(Queue::lds, wait.lds);
 }
 
 void WaitCheck::report(const ObservedWave &wave, const ObservedInstruction &instruction,
@@ -131,10 +133,12 @@ void WaitCheck::report(const ObservedWave &wave, const ObservedInstruction &inst
   f.other = reporter.place(wave, 0, one.pc, AccessKind::load, 4);
   f.space = range.vector ? 1 : 0;
   f.address = at;
-  f.waves = static_cast<uint32_t>(one.counter);
+  f.waves = static_cast<uint32_t>(one.counter) | (lds_apart_ ? kCountersApart : 0);
   // How many may be left when this one is done.
-  const auto &queue = queues_[static_cast<std::size_t>(
-      one.counter == WaitCounter::vector ? Queue::vector : Queue::scalar)];
+  const Queue which = one.counter == WaitCounter::vector ? Queue::vector
+                      : one.counter == WaitCounter::lds  ? ldsQueue()
+                                                         : Queue::scalar;
+  const auto &queue = queues_[static_cast<std::size_t>(which)];
   const bool in_order = one.counter != WaitCounter::flat &&
                         std::ranges::all_of(queue, [&](Number n) { return isInOrder(n); });
   const auto position = std::ranges::find(queue, number);

@@ -1,6 +1,7 @@
 // wait: registers that are used while a load into them is still under way.
 //
-// A load returns when it likes; the program waits for it with s_waitcnt, which names counters. What
+// A load returns when it likes; the program waits for it with s_waitcnt, which names counters, or
+// on gfx12 with an instruction for each: there LDS has a counter of its own. What
 // is counted in order is done when at most so many are left; what is not (scalar loads, flat
 // accesses, several kinds at once) only when the counter is 0. Compilers get this right; assembly
 // and compilers in the making may not. The software GPU loads at once, so nothing goes wrong there.
@@ -33,7 +34,7 @@ private:
     unsigned counters = 0; ///< in which it still counts
   };
   using Number = uint32_t; ///< of a load, from 1
-  enum class Queue : uint8_t { vector, stores, scalar, count };
+  enum class Queue : uint8_t { vector, stores, scalar, lds, count };
 
   static std::size_t slot(bool vector, unsigned number) { return vector ? number : 512 + number; }
   Load &load(Number number) { return loads_[number - first_]; }
@@ -47,7 +48,10 @@ private:
   void report(const ObservedWave &wave, const ObservedInstruction &instruction, Number number,
               const ObservedRange &range, unsigned at, bool reads, Reporter &reporter);
 
+  Queue ldsQueue() const { return lds_apart_ ? Queue::lds : Queue::scalar; }
+
   bool flat_in_order_ = false;
+  bool lds_apart_ = false; ///< from scalar loads: gfx12
   std::deque<Load> loads_;
   Number first_ = 1; ///< of loads_
   std::array<std::deque<Number>, static_cast<std::size_t>(Queue::count)> queues_;

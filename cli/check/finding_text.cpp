@@ -154,9 +154,16 @@ std::string registerName(const Finding &f) {
   return f.address == m0 ? "m0" : fmt::format("s{}", f.address);
 }
 
-/// The wait that would have been enough.
+/// The wait that would have been enough: s_waitcnt's counter, or an instruction of gfx12.
 std::string missingWait(const Finding &f) {
-  switch (static_cast<WaitCounter>(f.waves)) {
+  const auto counter = static_cast<WaitCounter>(f.waves & ~kCountersApart);
+  if (f.waves & kCountersApart) switch (counter) {
+    case WaitCounter::vector: return fmt::format("s_wait_loadcnt {:#x}", f.limit);
+    case WaitCounter::flat: return "s_wait_loadcnt_dscnt 0x0";
+    case WaitCounter::lds: return fmt::format("s_wait_dscnt {:#x}", f.limit);
+    default: return fmt::format("s_wait_kmcnt {:#x}", f.limit);
+    }
+  switch (counter) {
   case WaitCounter::vector: return fmt::format("vmcnt({})", f.limit);
   case WaitCounter::flat: return "vmcnt(0) lgkmcnt(0)";
   default: return fmt::format("lgkmcnt({})", f.limit);
@@ -165,8 +172,9 @@ std::string missingWait(const Finding &f) {
 
 std::string unwaitedText(const FoundFinding &f) {
   const bool reads = static_cast<AccessKind>(f.raw.place.kind) == AccessKind::load;
-  return fmt::format("{} is {} before the load into it was waited for: s_waitcnt {} is missing",
-                     registerName(f.raw), reads ? "read" : "written", missingWait(f.raw));
+  return fmt::format("{} is {} before the load into it was waited for: {}{} is missing",
+                     registerName(f.raw), reads ? "read" : "written",
+                     f.raw.waves & kCountersApart ? "" : "s_waitcnt ", missingWait(f.raw));
 }
 
 /// What would have been enough between the two.

@@ -69,13 +69,43 @@ LlvmDisassembler::Answer single_use_hint(std::span<const uint8_t> bytes) {
   return {sizeof word, "s_singleuse_vdst", text};
 }
 
-// SOP1 83 of gfx12, which LLVM 19 does not know.
-LlvmDisassembler::Answer register_allocation(std::span<const uint8_t> bytes) {
+// Two instructions of gfx12 that LLVM 19 does not know: SOP1 83, DS 205.
+LlvmDisassembler::Answer unknown_of_gfx12(std::span<const uint8_t> bytes) {
+  uint32_t words[2] = {};
+  if (bytes.size() < 4) return {};
+  std::memcpy(words, bytes.data(), std::min(bytes.size(), sizeof words));
+  if ((words[0] & 0xff80ff00) == 0xbe805300) return {4, "s_alloc_vgpr", "s_alloc_vgpr"};
+  if ((words[0] & 0xffff0000) != 0xdb340000 || bytes.size() < 8) return {};
+  char text[64];
+  std::snprintf(text, sizeof text, "ds_bpermute_fi_b32 v%u, v%u, v%u", words[1] >> 24,
+                words[1] & 0xff, words[1] >> 8 & 0xff);
+  std::string whole = text;
+  if (words[0] & 0xffff) whole += " offset:" + std::to_string(words[0] & 0xffff);
+  return {8, "ds_bpermute_fi_b32", whole};
+}
+
+// VOP1 102, from gfx11 on, nor that.
+LlvmDisassembler::Answer swap_of_halves(std::span<const uint8_t> bytes) {
   uint32_t word;
   if (bytes.size() < sizeof word) return {};
   std::memcpy(&word, bytes.data(), sizeof word);
-  if ((word & 0xff80ff00) != 0xbe805300) return {};
-  return {sizeof word, "s_alloc_vgpr", "s_alloc_vgpr"};
+  if ((word & 0xfe01ff00) != 0x7e00cd00) return {}; // both operands are vector registers
+  const auto half = [](uint32_t n) {
+    return "v" + std::to_string(n & 0x7f) + (n & 0x80 ? ".h" : ".l");
+  };
+  return {sizeof word, "v_swap_b16",
+          "v_swap_b16 " + half(word >> 17 & 0xff) + ", " + half(word & 0xff)};
+}
+
+RegisterUse use_of_vectors(const Instruction &in) {
+  RegisterUse use;
+  const bool swaps = std::strstr(in.opcode->name, "_swap_");
+  for (const Operand &o : in.src)
+    if (o.is_vgpr()) use.reads.push_back({true, o.index, 1});
+  if (swaps) use.reads.push_back({true, in.dst.index, 1});
+  use.writes.push_back({true, in.dst.index, 1});
+  if (swaps) use.writes.push_back({true, in.src[0].index, 1});
+  return use;
 }
 
 // Operands of an instruction of the table, with the registers that each takes.
@@ -198,7 +228,8 @@ LlvmDisassembler::Answer Decoder::Llvm::whole(const Arch &arch, std::span<const 
   auto answer = disassembler.disassemble(bytes, pc, with_text);
   if (is_removed(arch, answer.mnemonic)) return {};
   if (answer.size == 0 && arch.gfx115)
-    answer = arch.gfx12 ? register_allocation(bytes) : single_use_hint(bytes);
+    answer = arch.gfx12 ? unknown_of_gfx12(bytes) : single_use_hint(bytes);
+  if (answer.size == 0 && arch.gfx11) answer = swap_of_halves(bytes);
   if (answer.size == 0 && arch.gfx10_up)
     if (const auto other = without_unused_source(bytes); !other.empty())
       answer = disassembler.disassemble(other, pc, with_text);
@@ -241,6 +272,9 @@ RegisterUse Decoder::registers(std::span<const uint8_t> bytes, uint64_t pc) {
     return r.known ? added_registers(added, r.instruction) : RegisterUse{};
   }
   const auto names = llvm_->disassembler.registers(bytes, pc);
+  if (names.size == 0 &&
+      (swap_of_halves(bytes).size || (arch_.gfx12 && unknown_of_gfx12(bytes).size == 8)))
+    if (const Result r = decode(bytes, pc); r.known) return use_of_vectors(r.instruction);
   return {ranges_of(names.reads), ranges_of(names.writes)};
 }
 

@@ -151,22 +151,22 @@ template <class E, unsigned K>
 void load_operand12(const Wave &w, const Instruction &in, unsigned s, bool is_long,
                     typename E::Value (&out)[K][16]) {
   for (unsigned k = 0; k < K; k++) {
-    const Spot spot = is_long ? long_spot<E::width, K>(w.lanes, k)
-                              : dense_spot<E::width, K>(w.lanes, k);
+    const Spot spot =
+        is_long ? long_spot<E::width, K>(w.lanes, k) : dense_spot<E::width, K>(w.lanes, k);
     const u32 *row = w.vgpr[in.src[s].index + spot.reg] + spot.lane;
     for (unsigned i = 0; i < 16; i++) out[k][i] = E::get(in, s, spot.bit, row[i]);
   }
 }
 
 template <class Out> u32 constant_addend(const Wave &w, const Operand &o) {
-  if constexpr (std::is_same_v<Out, f16>)
-    return static_cast<u32>(scalar_value(w, o, Type::f16));
-  const auto v = static_cast<u32>(
-      scalar_value(w, o, std::is_same_v<Out, i32> ? Type::i32 : Type::f32));
+  if constexpr (std::is_same_v<Out, f16>) return static_cast<u32>(scalar_value(w, o, Type::f16));
+  const auto v =
+      static_cast<u32>(scalar_value(w, o, std::is_same_v<Out, i32> ? Type::i32 : Type::f32));
   return std::is_same_v<Out, bf16> ? v >> 16 : v;
 }
 
-template <class Out> constexpr bool is_narrow = std::is_same_v<Out, f16> || std::is_same_v<Out, bf16>;
+template <class Out>
+constexpr bool is_narrow = std::is_same_v<Out, f16> || std::is_same_v<Out, bf16>;
 
 // The bits of element (i, j) of a matrix like D in `o`.
 template <class Out> u32 result_bits(const Wave &w, const Operand &o, unsigned i, unsigned j) {
@@ -258,11 +258,9 @@ template <class A, class B, class Out, unsigned K> void run_swmmac(Wave &w, cons
       const unsigned first = which & 3, second = which >> 2 & 3;
       const Value v[2] = {A::get(in, 0, spot.bit, word), A::get(in, 0, spot.bit + width, word)};
       if (first != 3)
-        for (unsigned j = 0; j < 16; j++)
-          d[i][j] = multiply_add12(v[0], b[k + first][j], d[i][j]);
+        for (unsigned j = 0; j < 16; j++) d[i][j] = multiply_add12(v[0], b[k + first][j], d[i][j]);
       if (second != 0 && second != first)
-        for (unsigned j = 0; j < 16; j++)
-          d[i][j] = multiply_add12(v[1], b[k + second][j], d[i][j]);
+        for (unsigned j = 0; j < 16; j++) d[i][j] = multiply_add12(v[1], b[k + second][j], d[i][j]);
     }
   }
   for (unsigned i = 0; i < 16; i++) store_row<Out, Value>(w, in, i, d[i]);

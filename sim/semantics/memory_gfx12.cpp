@@ -1,5 +1,5 @@
 // Memory instructions that gfx12 adds: scalar loads of less than a dword and of three, prefetches,
-// cache control by scope, loads and stores of blocks of registers.
+// cache control by scope, transposed loads, loads and stores of blocks of registers.
 #include "semantics/buffer_resource.h"
 #include "semantics/cache_control.h"
 #include "semantics/memory_access.h"
@@ -86,6 +86,37 @@ template <bool stores> void move_block(Wave &w, const Instruction &in) {
   }
 }
 
+// Transposed loads: lanes 0 to 31 load eight elements each, of 16 or 8 bits, and lanes exchange
+// them, so that a lane ends up with one element each of eight lanes. For 16 bits these are the
+// eight lanes around it; for 8 bits, four of its own half of a row and four of the other half:
+// source lane {h, v, q, j[1:0]}, element e, becomes lane {h, q, e[2:0]}, element {v, j[1:0]}. In a
+// wave64 the upper half of the registers lies in the lanes from 32 on.
+template <unsigned Width> void load_transposed(Wave &w, const Instruction &in) {
+  constexpr unsigned bytes = Width, per_word = 32 / Width, words = 8 / per_word;
+  LaneAddresses a;
+  vector_addresses(w, in, bytes, a);
+  a.lanes &= 0xffffffff;
+  if (!a.lanes) return;
+  observe(w, in, a, bytes, AccessKind::load);
+  uint32_t loaded[32][words] = {}, turned[32][words] = {};
+  for_lanes(a.lanes, [&](unsigned lane) { read_lane(w, in, a, lane, loaded[lane], bytes); });
+  count_by_lane(w, in, a, bytes, AccessKind::load);
+  for (unsigned from = 0; from < 32; from++)
+    for (unsigned e = 0; e < 8; e++) {
+      const uint32_t value =
+          loaded[from][e / per_word] >> Width * (e % per_word) & ((1u << Width) - 1);
+      const bool is_wide = Width == 16;
+      const unsigned to = is_wide ? (from & 24) + e : (from & 16) + 2 * (from & 4) + e;
+      const unsigned at = is_wide ? from % 8 : (from & 8) / 2 + from % 4;
+      turned[to][at / per_word] |= value << Width * (at % per_word);
+    }
+  const unsigned registers = words * 32 / w.lanes;
+  for (unsigned k = 0; k < registers; k++)
+    for (unsigned lane = 0; lane < w.lanes; lane++)
+      if (w.active[lane])
+        w.vgpr[in.dst.index + k][lane] = turned[lane % 32][k + lane / 32 * registers];
+}
+
 constexpr auto smem = ExecClass::smem;
 
 #define SCALAR_LOADS(NAME, ...)                                                                    \
@@ -109,6 +140,8 @@ constexpr Opcode table[] = {
     with(Effect::writes_back, Opcode{"global_wb", write_back_scope, ExecClass::other}),
     with(Effect::writes_back, with(Effect::invalidates,
          Opcode{"global_wbinv", write_back_and_invalidate, ExecClass::other})),
+    {"global_load_tr_b128", load_transposed<16>, ExecClass::vmem_load},
+    {"global_load_tr_b64", load_transposed<8>, ExecClass::vmem_load},
     {"global_load_block", move_block<false>, ExecClass::vmem_load},
     {"global_store_block", move_block<true>, ExecClass::vmem_store},
     {"scratch_load_block", move_block<false>, ExecClass::vmem_load},

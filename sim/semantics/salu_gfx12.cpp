@@ -74,8 +74,7 @@ template <class T, T (*Op)(T, T)> constexpr Opcode selection(const char *name) {
 std::span<const Opcode> salu_gfx12_opcodes() {
   static constexpr Opcode table[] = {
       with(Effect::barrier, SALU_DO(s_barrier_signal, other, (), signal_barrier(s))),
-      with(Effect::barrier,
-           SALU_DO(s_barrier_signal_isfirst, other, (), s.scc = signal_first(s))),
+      with(Effect::barrier, SALU_DO(s_barrier_signal_isfirst, other, (), s.scc = signal_first(s))),
       with(Effect::outside, SALU_DO(s_barrier_wait, other, (), wait_barrier(s))),
       with(Effect::sends, SALU(s_get_barrier_state, (), barrier_state(s))),
       with(Effect::outside, SALU_DO(s_sleep_var, other, (u32 a), sleep_for(s, a))),

@@ -39,6 +39,7 @@ void run_dot4(Wave &w, const Instruction &in) {
   plain.clamp = false;
   plain.src[2].neg = in.neg_lo & 4;
   plain.src[2].abs = in.neg_hi & 4;
+  plain.plain = in.plain && !plain.src[2].neg && !plain.src[2].abs;
   run_valu(w, plain);
 }
 constexpr Opcode dot4_with_signs(Opcode o) {
@@ -104,7 +105,8 @@ constexpr Opcode handled(const char *name, Handler run) { return {name, run, Exe
       pseudo_scalar(VALU(v_s_rsq_##TYPE, (TYPE a), rsq_instruction(FLUSH(a)))),                    \
       pseudo_scalar(VALU(v_s_sqrt_##TYPE, (TYPE a), sqrt_instruction(a)))
 #define DOT4(A, B)                                                                                 \
-  dot4_with_signs(VALU(v_dot4_f32_##A##_##B, (u32 a, u32 b, f32 c), dot4(ocp_##A, ocp_##B, a, b, c)))
+  dot4_with_signs(                                                                                 \
+      VALU(v_dot4_f32_##A##_##B, (u32 a, u32 b, f32 c), dot4(ocp_##A, ocp_##B, a, b, c)))
 
 std::span<const Opcode> valu_gfx12_opcodes() {
   static constexpr Opcode table[] = {

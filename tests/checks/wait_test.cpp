@@ -30,6 +30,7 @@ public:
   void vmcnt(uint32_t n) { wait(&ObservedWait::vector, n); }
   void lgkmcnt(uint32_t n) { wait(&ObservedWait::scalar, n); }
   void vscnt(uint32_t n) { wait(&ObservedWait::stores, n); }
+  void dscnt(uint32_t n) { wait(&ObservedWait::lds, n); }
 
 private:
   void wait(uint32_t ObservedWait::*which, uint32_t n) {
@@ -61,6 +62,26 @@ TEST(Wait, VectorLoadsAreDoneInOrder) {
   EXPECT_TRUE(w.use(v(4)));
   w.vmcnt(0);
   EXPECT_FALSE(w.use(v(4)));
+}
+
+// gfx12: LDS and scalar loads have counters of their own, so that those of LDS return in order.
+TEST(Wait, LdsIsCountedApartFromScalarLoadsOnGfx12) {
+  Wave w("gfx1201");
+  w.run(WaitCounter::lds, {v(1)}), w.run(WaitCounter::scalar, {s(4)});
+  w.run(WaitCounter::lds, {v(2)});
+  w.lgkmcnt(0); // s_wait_kmcnt
+  EXPECT_FALSE(w.use(s(4)));
+  EXPECT_TRUE(w.use(v(1)));
+  w.dscnt(1);
+  EXPECT_FALSE(w.use(v(1)));
+  EXPECT_TRUE(w.use(v(2)));
+  w.dscnt(0);
+  EXPECT_FALSE(w.use(v(2)));
+  w.run(WaitCounter::flat, {v(3)}); // both of memory and of LDS
+  w.vmcnt(0);
+  EXPECT_TRUE(w.use(v(3)));
+  w.dscnt(0);
+  EXPECT_FALSE(w.use(v(3)));
 }
 
 TEST(Wait, StoresCountWithLoadsOnlyBeforeGfx10) {
