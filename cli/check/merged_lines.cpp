@@ -151,8 +151,8 @@ public:
           continue;
         Chain use;
         setUse(use, text, end);
-        const bool is_stepped = at > 1 && (text.compare(at - 2, 2, "++") == 0 ||
-                                           text.compare(at - 2, 2, "--") == 0);
+        const bool is_stepped =
+            at > 1 && (text.compare(at - 2, 2, "++") == 0 || text.compare(at - 2, 2, "--") == 0);
         if (use.assigned == text.npos && !is_stepped) continue;
         const std::size_t stop = valueEnd(text, use.assigned + 1);
         if (found || use.reads || is_stepped || stop == text.npos) return std::nullopt;
@@ -194,8 +194,8 @@ void addTo(Sum &sum, std::string text, int64_t sign, const Body &body, int depth
     if (c == '(' || c == '[') ++level;
     if (c == ')' || c == ']') --level;
     constexpr std::string_view joins = "*/%<>&|^?:=!~,";
-    const bool splits = level == 0 && (c == '+' || c == '-') &&
-                        (i == 0 || joins.find(text[i - 1]) == joins.npos);
+    const bool splits =
+        level == 0 && (c == '+' || c == '-') && (i == 0 || joins.find(text[i - 1]) == joins.npos);
     if (!splits) continue;
     if (i > begin) parts.emplace_back(text.substr(begin, i - begin), next);
     next = c == '-' ? -sign : sign;
@@ -280,20 +280,22 @@ std::optional<uint32_t> registerAt(std::string_view operand) {
 std::vector<Piece> piecesOf(const MergedAccess &access) {
   const std::string &text = access.instruction;
   const std::string name = text.substr(0, text.find(' '));
-  const bool is_pair = name.starts_with("ds_") && (name.find("read2") != name.npos ||
-                                                   name.find("write2") != name.npos ||
-                                                   name.find("_2addr_") != name.npos);
+  const bool is_pair = name.starts_with("ds_") &&
+                       (name.find("read2") != name.npos || name.find("write2") != name.npos ||
+                        name.find("_2addr_") != name.npos);
   if (!is_pair) return {{0, access.size, access.data}};
   const bool is_far = name.find("st64") != name.npos || name.find("stride64") != name.npos;
   const int64_t size = name.ends_with("64") ? 8 : 4;
   const auto offset = [&](const char *word) {
     const auto at = text.find(word);
     unsigned value = 0;
-    if (at != text.npos) std::sscanf(text.c_str() + at + std::string_view(word).size(), "%3u", &value);
+    if (at != text.npos)
+      std::sscanf(text.c_str() + at + std::string_view(word).size(), "%3u", &value);
     return static_cast<int64_t>(value) * size * (is_far ? 64 : 1);
   };
   std::vector<std::string_view> operands;
-  for (std::string_view rest = std::string_view(text).substr(std::min(name.size(), text.size()));;) {
+  for (std::string_view rest = std::string_view(text).substr(std::min(name.size(), text.size()));
+       ;) {
     const auto comma = rest.find(',');
     operands.push_back(rest.substr(0, comma));
     if (comma == rest.npos) break;

@@ -64,8 +64,7 @@ void readFile(const RunMember &member, std::size_t unit, int64_t offset, Meeting
       const std::vector<std::string> names = json.at("functions");
       for (const Json &call : json.at("calls")) {
         const auto start = call.at(2).get<int64_t>();
-        Meeting &meeting =
-            meetings[{member.summary.process.job, comm, call.at(0).get<uint64_t>()}];
+        Meeting &meeting = meetings[{member.summary.process.job, comm, call.at(0).get<uint64_t>()}];
         meeting.name = names.at(call.at(1).get<std::size_t>());
         meeting.guests.push_back(
             {unit, start + offset, start + offset + call.at(3).get<int64_t>()});

@@ -1,5 +1,6 @@
-// Collective calls of MPI that ranks of a run have made together (host_rt/hip/preload/messages.cpp):
-// who arrived last, how long the others waited, and the critical path across ranks.
+// Collective calls of MPI that ranks of a run have made together
+// (host_rt/hip/preload/messages.cpp): who arrived last, how long the others waited, and the
+// critical path across ranks.
 //
 // Each process keeps its own in collectives.jsonl, a line for each communicator; the n-th of a
 // communicator is the same call on all of its ranks.

@@ -11,7 +11,8 @@ namespace fade::sim {
 inline uint32_t inexact_of(std::string_view name) {
   const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
   if (has("memtime") || has("memrealtime")) return kInexactClock;
-  if (name.starts_with("v_mfma") || name.starts_with("v_smfmac") || name.starts_with("v_wmma")) {
+  if (name.starts_with("v_mfma") || name.starts_with("v_smfmac") || name.starts_with("v_wmma") ||
+      name.starts_with("v_swmmac")) {
     const bool is_narrow = has("f16") || has("fp8") || has("bf8") || has("xf32");
     return is_narrow ? kInexactMatrix : 0u;
   }
@@ -22,12 +23,14 @@ inline uint32_t inexact_of(std::string_view name) {
     std::string_view name;
     Inexact bit;
   };
-  static constexpr Function functions[] = {{"v_rcp_f", kInexactRcp},   {"v_rsq_f", kInexactRsq},
-                                           {"v_sqrt_f", kInexactSqrt}, {"v_exp_", kInexactExp},
-                                           {"v_log_", kInexactLog},    {"v_sin_f", kInexactSin},
-                                           {"v_cos_f", kInexactCos}};
-  for (const Function &f : functions)
-    if (name.starts_with(f.name)) return f.bit;
+  static constexpr Function functions[] = {{"rcp_f", kInexactRcp},   {"rsq_f", kInexactRsq},
+                                           {"sqrt_f", kInexactSqrt}, {"exp_", kInexactExp},
+                                           {"log_", kInexactLog},    {"sin_f", kInexactSin},
+                                           {"cos_f", kInexactCos}};
+  for (const std::string_view prefix : {"v_", "v_s_"}) // gfx12: v_s_exp_f32, of one scalar
+    if (name.starts_with(prefix))
+      for (const Function &f : functions)
+        if (name.substr(prefix.size()).starts_with(f.name)) return f.bit;
   return 0;
 }
 

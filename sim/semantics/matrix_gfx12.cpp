@@ -114,7 +114,7 @@ template <> struct Format12<Bf8> {
 constexpr u32 mask_of(unsigned width) { return (1u << width) - 1; }
 
 f32 multiply_add12(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
-i64 multiply_add12(i64 a, i64 b, i64 c) { return a * b + c; }
+i32 multiply_add12(i32 a, i32 b, i32 c) { return a * b + c; } // at most 64 products of 16 bits
 
 // One element of source s: floats with the sign that NEG and NEG_HI give to even and odd ones,
 // integers signed or not, as NEG says.
@@ -126,10 +126,10 @@ template <class T> f32 element(const Instruction &in, unsigned s, unsigned bit, 
     return v;
 }
 template <unsigned Width>
-i64 integer_element(const Instruction &in, unsigned s, unsigned bit, u32 word) {
+i32 integer_element(const Instruction &in, unsigned s, unsigned bit, u32 word) {
   const u32 v = word >> bit & mask_of(Width);
   return in.neg_lo >> s & 1 ? static_cast<i32>(v << (32 - Width)) >> (32 - Width)
-                            : static_cast<i64>(v);
+                            : static_cast<i32>(v);
 }
 
 template <class T> struct Floats {
@@ -140,9 +140,9 @@ template <class T> struct Floats {
   }
 };
 template <unsigned Width> struct Integers {
-  using Value = i64;
+  using Value = i32;
   static constexpr unsigned width = Width;
-  static i64 get(const Instruction &in, unsigned s, unsigned bit, u32 word) {
+  static i32 get(const Instruction &in, unsigned s, unsigned bit, u32 word) {
     return integer_element<Width>(in, s, bit, word);
   }
 };
@@ -188,15 +188,17 @@ void set_result_bits(Wave &w, const Operand &o, unsigned i, unsigned j, u32 bits
 
 template <class Out> auto widened(u32 b) {
   if constexpr (std::is_same_v<Out, i32>)
-    return i64{static_cast<i32>(b)};
+    return static_cast<i32>(b);
   else if constexpr (std::is_same_v<Out, f32>)
     return as_f32(b);
   else
     return Format12<Out>::value(b);
 }
-template <class Out, class Value> u32 narrowed(Value v, bool clamp) {
+// A sum as it is stored. Integers: that of the products, to which the addend comes now.
+template <class Out, class Value> u32 narrowed(Value v, [[maybe_unused]] Value c, bool clamp) {
   if constexpr (std::is_same_v<Out, i32>) {
-    return static_cast<u32>(clamp ? saturate<i32>(v) : static_cast<i32>(v));
+    const i64 sum = i64{v} + c;
+    return static_cast<u32>(clamp ? saturate<i32>(sum) : static_cast<i32>(sum));
   } else {
     const f32 r = is_nan(v) ? default_nan<f32>() : v; // which NaN is not documented
     if constexpr (std::is_same_v<Out, f32>) return bits(r);
@@ -213,29 +215,40 @@ template <class Value> Value with_modifiers(const Instruction &in, Value c) {
   return c;
 }
 
-template <class Out, class Value, class Row>
-void store_row(Wave &w, const Instruction &in, unsigned i, const Row &row) {
-  for (unsigned j = 0; j < 16; j++)
-    set_result_bits<Out>(w, in.dst, i, j, narrowed<Out, Value>(row[j], in.clamp));
+// What sums begin with.
+template <class Out, class Value> Value first_of(Value c) {
+  return std::is_same_v<Out, i32> ? Value{0} : c;
+}
+
+template <class Out, class Value>
+void store_results(Wave &w, const Instruction &in, const Value (&d)[16][16],
+                   const Value (&c)[16][16]) {
+  for (unsigned i = 0; i < 16; i++)
+    for (unsigned j = 0; j < 16; j++)
+      set_result_bits<Out>(w, in.dst, i, j, narrowed<Out>(d[i][j], c[i][j], in.clamp));
 }
 
 template <class A, class B, class Out, unsigned K> void run_wmma12(Wave &w, const Instruction &in) {
   using Value = typename A::Value;
-  Value a[K][16], b[K][16], d[16][16];
+  Value a[K][16], b[K][16], c[16][16], d[16][16];
   load_operand12<A>(w, in, 0, false, a);
   load_operand12<B>(w, in, 1, false, b);
   const bool is_register = in.src[2].is_vgpr();
   const u32 constant = is_register ? 0 : constant_addend<Out>(w, in.src[2]);
   for (unsigned i = 0; i < 16; i++) {
-    for (unsigned j = 0; j < 16; j++)
-      d[i][j] = with_modifiers<Value>(
+    Value row[16]; // stays in registers
+    for (unsigned j = 0; j < 16; j++) {
+      c[i][j] = with_modifiers<Value>(
           in, widened<Out>(is_register ? result_bits<Out>(w, in.src[2], i, j) : constant));
+      row[j] = first_of<Out>(c[i][j]);
+    }
     for (unsigned k = 0; k < K; k++) {
       const Value factor = a[k][i];
-      for (unsigned j = 0; j < 16; j++) d[i][j] = multiply_add12(factor, b[k][j], d[i][j]);
+      for (unsigned j = 0; j < 16; j++) row[j] = multiply_add12(factor, b[k][j], row[j]);
     }
+    for (unsigned j = 0; j < 16; j++) d[i][j] = row[j];
   }
-  for (unsigned i = 0; i < 16; i++) store_row<Out, Value>(w, in, i, d[i]);
+  store_results<Out>(w, in, d, c);
 }
 
 // D += A * B. Of each four neighbours in a row of A two are stored, and two numbers of two bits say
@@ -243,13 +256,17 @@ template <class A, class B, class Out, unsigned K> void run_wmma12(Wave &w, cons
 template <class A, class B, class Out, unsigned K> void run_swmmac(Wave &w, const Instruction &in) {
   using Value = typename A::Value;
   constexpr unsigned width = A::width;
-  Value b[K][16], d[16][16];
+  Value b[K][16], c[16][16], d[16][16];
   load_operand12<B>(w, in, 1, true, b);
   const unsigned sets = index_sets<width, K>(w.lanes);
   const unsigned set = (in.op_sel & 3) % sets * (32 / sets);
   const u32 *index = w.vgpr[in.src[2].index];
   for (unsigned i = 0; i < 16; i++) {
-    for (unsigned j = 0; j < 16; j++) d[i][j] = widened<Out>(result_bits<Out>(w, in.dst, i, j));
+    Value row[16];
+    for (unsigned j = 0; j < 16; j++) {
+      c[i][j] = widened<Out>(result_bits<Out>(w, in.dst, i, j));
+      row[j] = first_of<Out>(c[i][j]);
+    }
     for (unsigned k = 0; k < K; k += 4) {
       const Spot spot = sparse_spot<width, K>(w.lanes, k);
       const unsigned lane = spot.lane + i;
@@ -258,12 +275,13 @@ template <class A, class B, class Out, unsigned K> void run_swmmac(Wave &w, cons
       const unsigned first = which & 3, second = which >> 2 & 3;
       const Value v[2] = {A::get(in, 0, spot.bit, word), A::get(in, 0, spot.bit + width, word)};
       if (first != 3)
-        for (unsigned j = 0; j < 16; j++) d[i][j] = multiply_add12(v[0], b[k + first][j], d[i][j]);
+        for (unsigned j = 0; j < 16; j++) row[j] = multiply_add12(v[0], b[k + first][j], row[j]);
       if (second != 0 && second != first)
-        for (unsigned j = 0; j < 16; j++) d[i][j] = multiply_add12(v[1], b[k + second][j], d[i][j]);
+        for (unsigned j = 0; j < 16; j++) row[j] = multiply_add12(v[1], b[k + second][j], row[j]);
     }
+    for (unsigned j = 0; j < 16; j++) d[i][j] = row[j];
   }
-  for (unsigned i = 0; i < 16; i++) store_row<Out, Value>(w, in, i, d[i]);
+  store_results<Out>(w, in, d, c);
 }
 
 constexpr Opcode matrix12(const char *name, Handler run) { return {name, run, ExecClass::mfma}; }

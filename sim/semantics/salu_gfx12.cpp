@@ -11,9 +11,12 @@ namespace fade::sim {
 namespace {
 
 // The barrier that an instruction names: -1 the workgroup's, -2 the trap handler's, 0 none.
-bool names_group_barrier(Scalar &s, i32 number) {
+bool is_groups_own(Scalar &s, i32 number) {
   if (number > 0) throw IllegalInstruction{s.in.pc, "named barriers, which gfx12 does not have"};
-  return number == -1 && has_barrier(s.w);
+  return number == -1;
+}
+bool names_group_barrier(Scalar &s, i32 number) {
+  return is_groups_own(s, number) && has_barrier(s.w);
 }
 i32 barrier_number(Scalar &s) {
   const Operand &o = s.in.src[0];
@@ -23,9 +26,9 @@ i32 barrier_number(Scalar &s) {
 }
 
 void signal_barrier(Scalar &s) {
-  if (!names_group_barrier(s, barrier_number(s))) return;
-  s.w.barrier_signaled = true;
-  if (!complete_barrier(*s.w.group)) return;
+  if (!is_groups_own(s, barrier_number(s)) || !s.w.group) return;
+  s.w.barrier_signaled = has_barrier(s.w);
+  if (s.w.barrier_signaled && !complete_barrier(*s.w.group)) return;
   if (s.w.stats) s.w.stats->barriers++;
   if (s.w.observer) s.w.observer->barrierPassed(s.w.group->info);
 }

@@ -86,9 +86,8 @@ TEST(MergedLines, OfAPairTheRegisterTellsWhich) {
 }
 
 TEST(ClauseLines, TheAddressIsDefinedBeforeTheClause) {
-  const Lines code{"v_or_b32_e32 v2, 8, v1",      "v_or_b32_e32 v3, 12, v1",
-                   "s_clause 0x1",                "global_load_dword v2, v2, s[0:1]",
-                   "global_load_dword v3, v3, s[0:1]"};
+  const Lines code{"v_or_b32_e32 v2, 8, v1", "v_or_b32_e32 v3, 12, v1", "s_clause 0x1",
+                   "global_load_dword v2, v2, s[0:1]", "global_load_dword v3, v3, s[0:1]"};
   const auto place = clausePlace(code);
   ASSERT_TRUE(place);
   EXPECT_EQ(place->first, 3u);
@@ -102,8 +101,8 @@ TEST(ClauseLines, TheAddressIsDefinedBeforeTheClause) {
 }
 
 TEST(ClauseLines, AnotherPointerIsSeen) {
-  const auto place = clausePlace({"s_clause 0x1", "global_load_dword v2, v0, s[0:1]",
-                                  "global_load_dword v3, v0, s[2:3]"});
+  const auto place = clausePlace(
+      {"s_clause 0x1", "global_load_dword v2, v0, s[0:1]", "global_load_dword v3, v0, s[2:3]"});
   ASSERT_TRUE(place);
   EXPECT_TRUE(place->has_other_base);
   EXPECT_FALSE(place->definition);

@@ -1,14 +1,14 @@
 // libfademessages.so, which fadeprobe preloads where many processes are recorded: calls of MPI (C,
 // and Fortran's mpif.h and `use mpi`) and RCCL become ranges with the domain "MPI" or "RCCL".
 //
-// MPI is taken by its profiling interface: MPI_Send is defined here, and PMPI_Send does the work. No
-// header of MPI is needed: all arguments are integers or pointers, so that a function is called with
-// as many as the longest has, whatever it takes. What a communicator is differs (a pointer in Open
-// MPI, a number in MPICH), but it goes to PMPI_Comm_size as it came.
+// MPI is taken by its profiling interface: MPI_Send is defined here, and PMPI_Send does the work.
+// No header of MPI is needed: all arguments are integers or pointers, so that a function is called
+// with as many as the longest has, whatever it takes. What a communicator is differs (a pointer in
+// Open MPI, a number in MPICH), but it goes to PMPI_Comm_size as it came.
 //
-// A collective call has in its arguments what tells it apart from all others of the job, the same on
-// all ranks: "comm=4.0.0 seq=17": 4 processes, of which the first is rank 0 of the world, the first
-// such communicator of this process, and its 17th collective.
+// A collective call has in its arguments what tells it apart from all others of the job, the same
+// on all ranks: "comm=4.0.0 seq=17": 4 processes, of which the first is rank 0 of the world, the
+// first such communicator of this process, and its 17th collective.
 #include "own_fade.h"
 
 #include "fade/host_events.h"
@@ -72,7 +72,8 @@ struct Mpi {
   Word world;
 
   explicit Mpi(const void *caller)
-      : size(functionNamed("PMPI_Comm_size", caller)), rank(functionNamed("PMPI_Comm_rank", caller)),
+      : size(functionNamed("PMPI_Comm_size", caller)),
+        rank(functionNamed("PMPI_Comm_rank", caller)),
         group(functionNamed("PMPI_Comm_group", caller)),
         translate(functionNamed("PMPI_Group_translate_ranks", caller)),
         free_group(functionNamed("PMPI_Group_free", caller)),
@@ -84,9 +85,7 @@ struct Mpi {
     world = open_mpi ? reinterpret_cast<Word>(open_mpi) : mpich_world;
     // In Fortran handles are numbers; MPICH has the same ones in C, and no functions for them.
   }
-  Word communicator(Word handle) const {
-    return comm_of ? call(comm_of, {handle}) : handle;
-  }
+  Word communicator(Word handle) const { return comm_of ? call(comm_of, {handle}) : handle; }
   Word datatype(Word handle) const { return type_of ? call(type_of, {handle}) : handle; }
 
   /// The rank in the world of the first process of a communicator.
@@ -94,8 +93,7 @@ struct Mpi {
     Word own = 0, all = 0;
     int zero = 0, found = -1;
     if (!translate || ask(group, communicator, &own) != 0) return -1;
-    if (ask(group, world, &all) == 0)
-      (void)ask(translate, own, Word{1}, &zero, all, &found);
+    if (ask(group, world, &all) == 0) (void)ask(translate, own, Word{1}, &zero, all, &found);
     (void)ask(free_group, &own);
     if (all) (void)ask(free_group, &all);
     return found;
@@ -123,8 +121,9 @@ std::vector<Communicator> &communicators() {
 }
 
 Communicator *known(Word handle) {
-  const auto at = std::find_if(communicators().begin(), communicators().end(),
-                               [&](const Communicator &c) { return c.handle == handle && !c.is_freed; });
+  const auto at =
+      std::find_if(communicators().begin(), communicators().end(),
+                   [&](const Communicator &c) { return c.handle == handle && !c.is_freed; });
   return at == communicators().end() ? nullptr : &*at;
 }
 
@@ -194,8 +193,8 @@ void describe(const Description &what, const Words &words, const void *caller, c
   if (ask(functions.type_size, what.is_fortran ? functions.datatype(type) : type, &size) != 0)
     return;
   const auto count = static_cast<int>(argument(what, words, what.count));
-  std::snprintf(text + used, room - static_cast<std::size_t>(used), "%sbytes=%lld",
-                used ? " " : "", static_cast<long long>(size) * count);
+  std::snprintf(text + used, room - static_cast<std::size_t>(used), "%sbytes=%lld", used ? " " : "",
+                static_cast<long long>(size) * count);
 }
 
 void push(Record *to, const char *domain, const char *name, const char *arguments) {
@@ -264,8 +263,8 @@ Word throughRccl(const char *name, std::atomic<Function *> &cached, const Words 
 #define MESSAGE(name, kind, communicator, count, type)                                             \
   FADE_EXPORT Word MPI_##name(FADE_WORDS) {                                                        \
     static std::atomic<Function *> real{nullptr};                                                  \
-    static constexpr Description what{                                                             \
-        "MPI_" #name, "PMPI_" #name, Kind::kind, communicator, count, type};                       \
+    static constexpr Description what{"MPI_" #name, "PMPI_" #name, Kind::kind,                     \
+                                      communicator, count,         type};                          \
     return through(what, real, FADE_SAME, __builtin_return_address(0));                            \
   }
 #include "message_functions.inc"
@@ -297,8 +296,7 @@ FADE_FORTRAN(waitall, Waitall, other, -1, -1, -1)
 /// Its handle may become another one's.
 FADE_EXPORT Word MPI_Comm_free(Word *communicator) {
   static std::atomic<Function *> real{nullptr};
-  static constexpr Description what{
-      "MPI_Comm_free", "PMPI_Comm_free", Kind::other, -1, -1, -1};
+  static constexpr Description what{"MPI_Comm_free", "PMPI_Comm_free", Kind::other, -1, -1, -1};
   if (communicator) {
     // Of MPICH it is 32 bits wide; handles of Open MPI are addresses.
     int number = 0;

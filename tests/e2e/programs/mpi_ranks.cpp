@@ -17,7 +17,8 @@ int MPI_Comm_free(void **);
 int MPI_Barrier(void *);
 int MPI_Bcast(void *, int, void *, int, void *);
 int MPI_Allreduce(const void *, void *, int, void *, void *, void *);
-int MPI_Sendrecv(const void *, int, void *, int, int, void *, int, void *, int, int, void *, void *);
+int MPI_Sendrecv(const void *, int, void *, int, int, void *, int, void *, int, int, void *,
+                 void *);
 int MPI_Isend(const void *, int, void *, int, int, void *, void **);
 int MPI_Recv(void *, int, void *, int, int, void *, void *);
 int MPI_Wait(void **, void *);
@@ -31,7 +32,8 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(world, &rank);
   MPI_Comm_size(world, &size);
   void *hip = dlopen("libamdhip64.so", RTLD_NOW);
-  const auto synchronize = hip ? reinterpret_cast<int (*)()>(dlsym(hip, "hipDeviceSynchronize")) : nullptr;
+  const auto synchronize =
+      hip ? reinterpret_cast<int (*)()>(dlsym(hip, "hipDeviceSynchronize")) : nullptr;
   if (!synchronize || synchronize() != 0) wrong = 1;
   MPI_Barrier(world);
   for (int i = 0; i < rounds; ++i) {

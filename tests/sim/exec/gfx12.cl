@@ -62,6 +62,13 @@ __attribute__((reqd_work_group_size(ITEMS, 1, 1))) kernel void split(global uint
   }
 }
 
+kernel void alone(global const uint *in, global uint *out, local uint *shared) {
+  shared[ITEM] = in[ITEM];
+  __builtin_amdgcn_s_barrier_signal(-1);
+  __builtin_amdgcn_s_barrier_wait(-1);
+  if (ITEM == 0) out[0] = shared[31];
+}
+
 // How many waves of a workgroup are told that they came first.
 __attribute__((reqd_work_group_size(ITEMS, 1, 1))) kernel void first(global uint *count) {
   const bool is_first = __builtin_amdgcn_s_barrier_signal_isfirst(-1);

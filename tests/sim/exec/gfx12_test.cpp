@@ -2,6 +2,8 @@
 // counters, workgroup numbers in the trap handler's registers, memory instructions of three words.
 #include "../support/test_device.h"
 
+#include <fade/observer.h>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -104,6 +106,73 @@ TEST_P(Gfx12Kernels, WorkBetweenSignalAndWait) {
       for (uint32_t i = 0; i < items; i++)
         ASSERT_EQ(out[(g * rounds + round) * items + i], (items - 1 - i) * 10 + round);
   EXPECT_EQ(stats.barriers, groups * rounds);
+}
+
+// What observers are told of barriers and waits. That all have arrived is told with the last
+// signal, before any wave goes on behind its wait.
+class BarrierRecorder : public Observer {
+public:
+  struct Worker : WorkerObserver {
+    unsigned arrived = 0, passed = 0, waits_for_lds = 0, early = 0;
+    uint64_t waiting = 0; // by wave
+    void barrier(const ObservedWave &w, uint64_t, uint64_t lanes) override {
+      arrived += lanes != 0;
+      waiting |= uint64_t{1} << w.number;
+    }
+    void barrierPassed(ObservedGroup &group) override {
+      EXPECT_EQ(arrived, group.waves);
+      arrived = 0, waiting = 0, passed++;
+    }
+    void access(const ObservedWave &w, const ObservedAccess &a) override {
+      early += a.space == AccessSpace::lds && waiting >> w.number & 1;
+    }
+    void wait(const ObservedWave &, const ObservedWait &w) override {
+      waits_for_lds += w.lds != ObservedWait::any;
+    }
+  };
+  struct Watch : DispatchObserver {
+    explicit Watch(Worker &w) : worker_(w) {}
+    WorkerObserver *worker(uint32_t) override { return &worker_; }
+    void end(const ObservedEnd &) override {}
+    Worker &worker_;
+  };
+  uint32_t wants() const override { return kWantsAccesses | kWantsControl; }
+  std::unique_ptr<DispatchObserver> begin(const ObservedDispatch &, uint32_t) override {
+    return std::make_unique<Watch>(seen);
+  }
+  Worker seen;
+};
+
+TEST_P(Gfx12Kernels, TellObserversOfBarriersInOrder) {
+  TestDevice one(gpu(), 1);
+  CodeObject &code =
+      one.load(read_file(std::string(FADE_KERNELS "/gfx12-") + GetParam() + ".hsaco"));
+  auto in = one.upload(numbers(2 * items));
+  auto sums = one.allocate<uint32_t>(2);
+  BarrierRecorder recorder;
+  one.executor().observe(&recorder);
+  const DispatchResult r = one.run(code, "reduce", {2 * items, 1, 1}, {items, 1, 1},
+                                   Arguments().add(in.va).add(sums.va).add(0u), 4 * items);
+  one.executor().observe(nullptr);
+  EXPECT_EQ(r.status, DispatchResult::Status::ok) << r.message;
+  EXPECT_EQ(recorder.seen.passed, 2u * 8);
+  EXPECT_EQ(recorder.seen.early, 0u);
+  EXPECT_GT(recorder.seen.waits_for_lds, 0u);
+}
+
+// One wave alone: nobody is waited for, but the barrier counts as one.
+TEST_P(Gfx12Kernels, PassBarriersAlone) {
+  auto in = device.upload(numbers(items));
+  auto sums = device.allocate<uint32_t>(1);
+  BarrierRecorder recorder;
+  device.executor().observe(&recorder);
+  const DispatchResult r = device.run(object, "alone", {32, 1, 1}, {32, 1, 1},
+                                      Arguments().add(in.va).add(sums.va).add(0u), 128);
+  device.executor().observe(nullptr);
+  EXPECT_EQ(r.status, DispatchResult::Status::ok) << r.message;
+  EXPECT_EQ(recorder.seen.passed, 1u);
+  EXPECT_EQ(r.stats.barriers, 1u);
+  EXPECT_EQ(sums[0], in[31]);
 }
 
 TEST_P(Gfx12Kernels, OneWaveOfAWorkgroupSignalsFirst) {

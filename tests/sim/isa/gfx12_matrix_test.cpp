@@ -221,8 +221,7 @@ protected:
     const Layout packed = dense(width, c.k / 2, lanes),
                  at = twice_as_long(width_of(c.b), c.k, lanes);
     for (unsigned i = 0; i < 16; i++)
-      for (unsigned k = 0; k < c.k; k++)
-        b[k][i] = number(c.b), put(b_base, at, c.b, i, k, b[k][i]);
+      for (unsigned k = 0; k < c.k; k++) b[k][i] = number(c.b), put(b_base, at, c.b, i, k, b[k][i]);
     for (unsigned i = 0; i < 16; i++)
       for (unsigned k = 0; k < c.k; k += 4) {
         const unsigned first = random() % 3, second = first + 1 + random() % (3 - first);
@@ -238,8 +237,7 @@ protected:
   void run(unsigned set) {
     bench.run(std::string("v_swmmac_") + c.name + " " + registers(d_base, results()) + ", " +
               registers(a_base, count_of(c.a, 8 * c.k)) + ", " +
-              registers(b_base, count_of(c.b, 16 * c.k)) + ", v" +
-              std::to_string(index_register) +
+              registers(b_base, count_of(c.b, 16 * c.k)) + ", v" + std::to_string(index_register) +
               (set ? " index_key:" + std::to_string(set) : std::string()) + c.modifiers);
   }
 };

@@ -236,7 +236,7 @@ TEST(Gfx12Lanes, PermutationsReachTheWholeWave64) {
   b.run("ds_bpermute_b32 v0, v1, v2");
   EXPECT_EQ(b.v(0)[0], 163u);
   EXPECT_EQ(b.v(0)[63], 100u);
-  EXPECT_EQ(b.v(0)[40], 0u); // reads lane 23, which is not active
+  EXPECT_EQ(b.v(0)[40], 0u);       // reads lane 23, which is not active
   b.run({0xdb340000, 0x00000201}); // ds_bpermute_fi_b32 v0, v1, v2, which LLVM 19 does not know
   EXPECT_EQ(b.v(0)[40], 123u);
   EXPECT_EQ(b.v(0)[0], 163u);
@@ -251,7 +251,7 @@ TEST(Gfx12Lanes, HalvesOfRegistersChangePlaces) {
     EXPECT_EQ(b.v(1)[1], 0x11113333u);
     EXPECT_EQ(b.v(2)[1], 0x22224444u);
     EXPECT_EQ(b.v(1)[0], 0x11112222u); // not active
-    b.run({0x7f02cd02}); // v_swap_b16 v1.h, v2.l
+    b.run({0x7f02cd02});               // v_swap_b16 v1.h, v2.l
     EXPECT_EQ(b.v(1)[1], 0x44443333u);
     EXPECT_EQ(b.v(2)[1], 0x22221111u);
   }
