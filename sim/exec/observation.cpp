@@ -35,7 +35,9 @@ WaitCounter counter_of(const Arch &arch, const Instruction &in) {
   case Encoding::mubuf:
   case Encoding::mtbuf:
   case Encoding::mimg: {
-    if (op.has(Effect::invalidates)) return WaitCounter::none;
+    // gfx12 counts cache control: what writes back with stores, the rest with loads.
+    if (arch.gfx12 && op.has(Effect::writes_back)) return WaitCounter::stores;
+    if (op.has(Effect::invalidates)) return arch.gfx12 ? WaitCounter::vector : WaitCounter::none;
     const bool stores =
         in.cls == ExecClass::vmem_store || (in.cls == ExecClass::vmem_atomic && !in.glc);
     return stores && arch.gfx10_up ? WaitCounter::stores : WaitCounter::vector;

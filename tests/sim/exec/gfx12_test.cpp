@@ -114,7 +114,8 @@ class BarrierRecorder : public Observer {
 public:
   struct Worker : WorkerObserver {
     unsigned arrived = 0, passed = 0, waits_for_lds = 0, early = 0;
-    uint64_t waiting = 0; // by wave
+    unsigned invalidations = 0, write_backs = 0; // with the counters that tell their end
+    uint64_t waiting = 0;                        // by wave
     void barrier(const ObservedWave &w, uint64_t, uint64_t lanes) override {
       arrived += lanes != 0;
       waiting |= uint64_t{1} << w.number;
@@ -126,6 +127,11 @@ public:
     void access(const ObservedWave &w, const ObservedAccess &a) override {
       early += a.space == AccessSpace::lds && waiting >> w.number & 1;
     }
+    void registers(const ObservedWave &, const ObservedInstruction &in) override {
+      const std::string_view name = in.name;
+      invalidations += name == "global_inv" && in.counter == WaitCounter::vector;
+      write_backs += name == "global_wb" && in.counter == WaitCounter::stores;
+    }
     void wait(const ObservedWave &, const ObservedWait &w) override {
       waits_for_lds += w.lds != ObservedWait::any;
     }
@@ -136,7 +142,7 @@ public:
     void end(const ObservedEnd &) override {}
     Worker &worker_;
   };
-  uint32_t wants() const override { return kWantsAccesses | kWantsControl; }
+  uint32_t wants() const override { return kWantsAccesses | kWantsControl | kWantsRegisters; }
   std::unique_ptr<DispatchObserver> begin(const ObservedDispatch &, uint32_t) override {
     return std::make_unique<Watch>(seen);
   }
@@ -158,6 +164,8 @@ TEST_P(Gfx12Kernels, TellObserversOfBarriersInOrder) {
   EXPECT_EQ(recorder.seen.passed, 2u * 8);
   EXPECT_EQ(recorder.seen.early, 0u);
   EXPECT_GT(recorder.seen.waits_for_lds, 0u);
+  EXPECT_GT(recorder.seen.invalidations, 0u);
+  EXPECT_GT(recorder.seen.write_backs, 0u);
 }
 
 // One wave alone: nobody is waited for, but the barrier counts as one.
