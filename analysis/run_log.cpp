@@ -19,6 +19,7 @@ constexpr std::size_t kMostProblems = 20; // named one by one
 constexpr uint64_t kNewestVersion = 1;
 constexpr std::size_t kMostValues = 16;    // of an argument
 constexpr std::size_t kMostTexts = 20'000; // lines of handlers
+constexpr std::size_t kMostNotes = 16;     // on the exactness of checks
 constexpr std::size_t kMostTables = 1'000;
 constexpr std::size_t kMostTableRows = 100'000; // of their tables
 
@@ -533,6 +534,10 @@ void Reader::finding(const Json &object) {
     if (const auto at = object.find(side); at != object.end() && !at->is_object())
       throw std::invalid_argument(fmt::format("'{}' is not an object", side));
   log_.was_checked = true;
+  if (const std::string exactness = text(object, "exactness");
+      !exactness.empty() && std::ranges::count(log_.notes, exactness) == 0 &&
+      log_.notes.size() < kMostNotes)
+    log_.notes.push_back(exactness);
   log_.errors.push_back(object);
 }
 

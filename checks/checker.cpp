@@ -112,7 +112,8 @@ public:
   }
   void registers(const ObservedWave &wave, const ObservedInstruction &instruction) override {
     if (GroupCheck *check = stateOf(*wave.group))
-      check->registers(wave, instruction, site(*check, wave, instruction.pc), reporter_);
+      check->registers(wave, instruction, site(*check, wave, instruction.pc), job_.memory,
+                       reporter_);
   }
   void crossing(const ObservedWave &wave, const ObservedCrossing &crossing) override {
     if (GroupCheck *check = stateOf(*wave.group))
@@ -140,7 +141,7 @@ private:
     if (check && job_.options.has(Check::memory)) memory_.access(wave, access, span, reporter_);
     switch (access.space) {
     case AccessSpace::lds:
-      if (check) check->lds(wave, access, reporter_);
+      if (check) check->lds(wave, access, span, reporter_);
       break;
     case AccessSpace::scratch:
       if (check) check->scratch(wave, access, reporter_);

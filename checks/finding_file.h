@@ -32,6 +32,7 @@ enum class Check : uint32_t {
   hang,
   nan,
   precision,
+  wave,
   schedules,
   count
 };
@@ -66,6 +67,8 @@ enum class Problem : uint32_t {
   infinity_born,     ///< of finite operands
   order,             ///< another one of waves and workgroups gives another result
   overflow,          ///< a conversion that makes an infinity of a finite value
+  flushed,           ///< a result that is denormal, or would be with the operands, is 0
+  half_wave,         ///< in order only because a wave has 64 lanes
   count
 };
 

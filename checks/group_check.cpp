@@ -19,6 +19,7 @@ void GroupCheck::begin(const ObservedGroup &group, const Options &options, Dispa
     if (nans_.size() < group.waves) nans_.resize(group.waves);
     for (NanValues &values : nans_) values.begin();
     nan_group_.begin();
+    nan_group_.looks_for_flushes = options.has(Check::precision);
   }
   if (options.has(Check::hang)) {
     if (polls_.size() < group.waves) polls_.resize(group.waves);
@@ -33,6 +34,10 @@ void GroupCheck::begin(const ObservedGroup &group, const Options &options, Dispa
   has_shadow_ =
       group.dispatch->lds_bytes != 0 && (options.has(Check::race) || options.has(Check::init));
   if (has_shadow_) shadow_.begin(group.waves, group.dispatch->lds_bytes);
+  constexpr uint32_t whole = 64;
+  has_halves_ =
+      options.has(Check::wave) && group.dispatch->lds_bytes != 0 && group.dispatch->lanes == whole;
+  if (has_halves_) halves_.begin(group.waves * 2, group.dispatch->lds_bytes);
   if (options.has(Check::init)) {
     if (private_.size() < group.waves) private_.resize(group.waves);
     for (uint32_t i = 0; i < group.waves; ++i) private_[i].begin(group.dispatch->scratch_bytes);
@@ -102,7 +107,36 @@ void GroupCheck::lanes(const ObservedWave &wave, const ObservedAccess &access, R
   lanes.store(wave, access, overlap_, old, reporter);
 }
 
-void GroupCheck::lds(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter) {
+void GroupCheck::halves(const ObservedWave &wave, const ObservedAccess &access,
+                        Reporter &reporter) {
+  const uint32_t first = wave.number * 2;
+  uint64_t racing = 0;
+  LdsShadow::Other other, first_other;
+  for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+    // Other waves are the matter of another check, as is what one instruction does.
+    if (!halves_.race(first + lane / 32, lane, access, other) || other.wave / 2 != wave.number ||
+        other.pc == access.pc)
+      continue;
+    if (!racing) first_other = other;
+    racing |= uint64_t{1} << lane;
+  }
+  for (const uint32_t half : {first, first + 1}) halves_.endAccess(half);
+  if (!racing) return;
+  const auto lane = static_cast<unsigned>(std::countr_zero(racing));
+  Finding f = reporter.begin(Check::wave, Problem::half_wave);
+  f.space = static_cast<uint32_t>(access.space);
+  f.address = access.address[lane];
+  f.place = reporter.place(wave, lane, access, f.address);
+  if (access.size > 4) f.place.data = 0; // which of its bytes it is was not looked for
+  f.other = reporter.place(wave, first_other.lane, first_other.pc, first_other.kind, access.size);
+  f.waves = wave.group->waves;
+  reporter.report(f, static_cast<uint64_t>(std::popcount(racing)));
+}
+
+void GroupCheck::lds(const ObservedWave &wave, const ObservedAccess &access, const LaneSpan &span,
+                     Reporter &reporter) {
+  if (has_halves_) halves(wave, access, reporter);
   if (!has_shadow_) return;
   const bool races = options_->has(Check::race) && has_several_waves_;
   LdsShadow::Other other, first_other;
@@ -116,13 +150,20 @@ void GroupCheck::lds(const ObservedWave &wave, const ObservedAccess &access, Rep
   if (races) shadow_.endAccess(wave.number);
   if (options_->has(Check::race)) this->lanes(wave, access, reporter);
   if (racing) reportRace(wave, racing, access, first_other, reporter);
-  if (options_->has(Check::init)) written(wave, access, reporter);
+  if (options_->has(Check::init)) written(wave, access, span, reporter);
 }
 
 /// Who writes LDS, and who reads what nobody wrote.
 void GroupCheck::written(const ObservedWave &wave, const ObservedAccess &access,
-                         Reporter &reporter) {
+                         const LaneSpan &span, Reporter &reporter) {
   UnwrittenValues &values = values_[wave.number];
+  constexpr uint64_t near = 4096;
+  const bool is_near = span.bytes >= access.size && span.bytes <= near;
+  if (is_near && access.kind == AccessKind::load && shadow_.isAllWritten(span.first, span.bytes))
+    return;
+  if (is_near && access.kind == AccessKind::store && span.is_gapless && !values.any() &&
+      shadow_.writeAll(span.first, span.bytes))
+    return;
   if (access.kind != AccessKind::load && values.any()) values.store(wave, access, reporter);
   uint64_t unwritten = 0;
   UnwrittenBytes bytes(access.size);
@@ -195,6 +236,7 @@ void GroupCheck::waveEnds(const ObservedWave &wave, uint64_t site) {
 
 void GroupCheck::barrierPassed(const ObservedGroup &group, Reporter &reporter) {
   if (has_shadow_) shadow_.barrier();
+  if (has_halves_) halves_.barrier();
   if (races_) global_.barrierPassed();
   if (!options_->has(Check::sync) || !ended_) return;
   Finding f = reporter.begin(Check::sync, Problem::missing_waves);

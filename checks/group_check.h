@@ -6,6 +6,7 @@
 #include "checks/global_race.h"
 #include "checks/hang_check.h"
 #include "checks/lane_race.h"
+#include "checks/lane_span.h"
 #include "checks/lds_shadow.h"
 #include "checks/nan_check.h"
 #include "checks/options.h"
@@ -25,7 +26,8 @@ public:
 
   WaveCalls &callsOf(const ObservedWave &wave) { return calls_[wave.number]; }
 
-  void lds(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
+  void lds(const ObservedWave &wave, const ObservedAccess &access, const LaneSpan &span,
+           Reporter &reporter);
   void scratch(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
   void barrier(const ObservedWave &wave, uint64_t site, uint64_t lanes, Reporter &reporter);
   void barrierPassed(const ObservedGroup &group, Reporter &reporter);
@@ -46,9 +48,10 @@ public:
     if (races_) global_.fence(wave, fence);
   }
   void registers(const ObservedWave &wave, const ObservedInstruction &instruction, uint64_t site,
-                 Reporter &reporter) {
+                 const ObservedMemory &memory, Reporter &reporter) {
     if (!waits_.empty()) waits_[wave.number].registers(wave, instruction, reporter);
-    if (!nans_.empty()) nans_[wave.number].registers(wave, instruction, site, nan_group_, reporter);
+    if (!nans_.empty())
+      nans_[wave.number].registers(wave, instruction, site, nan_group_, memory, reporter);
     if (!values_.empty() && values_[wave.number].any())
       values_[wave.number].registers(wave, instruction, site, reporter);
     if (!strays_.empty() && strays_[wave.number].any())
@@ -84,12 +87,16 @@ private:
                           const Reporter &reporter);
   void reportRace(const ObservedWave &wave, uint64_t lanes, const ObservedAccess &access,
                   const LdsShadow::Other &other, Reporter &reporter);
+  /// Whether lanes are in order only because they are in one wave of 64.
+  void halves(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
   /// Lanes of the same wave.
   void lanes(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
-  void written(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
+  void written(const ObservedWave &wave, const ObservedAccess &access, const LaneSpan &span,
+               Reporter &reporter);
 
   const Options *options_ = nullptr;
   LdsShadow shadow_;
+  LdsShadow halves_; ///< the same as if a wave had half as many lanes
   DispatchRaces *races_ = nullptr;
   GroupRaces global_;
   std::vector<PrivateShadow> private_;  ///< of each wave, if they are looked at
@@ -101,7 +108,7 @@ private:
   NanGroup nan_group_;
   std::vector<StrayValues> strays_; ///< of each wave, if they are looked at
   std::vector<WavePolls> polls_;    ///< of each wave, if it is asked what they wait for
-  bool has_shadow_ = false, has_several_waves_ = false;
+  bool has_shadow_ = false, has_several_waves_ = false, has_halves_ = false;
   uint32_t ended_ = 0;
   uint64_t end_site_ = 0; ///< where the last of those ended
   uint32_t ended_wave_ = 0;

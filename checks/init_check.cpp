@@ -46,11 +46,23 @@ bool InitCheck::needsOld(const ObservedAccess &access) {
          (access.kind == AccessKind::atomic && !access.exchanges);
 }
 
+bool InitCheck::isWhole() {
+  constexpr uint32_t first = 8, most = 1 << 16;
+  Whole &whole = whole_[last_.number % whole_.size()];
+  if (whole.base != last_.base || whole.generation != generation_)
+    whole = {last_.base, generation_, false, first, first};
+  if (whole.is_written || --whole.left != 0) return whole.is_written;
+  whole.is_written = WrittenMemory::instance().isWritten(last_.base, last_.end() - last_.base);
+  whole.left = whole.patience = std::min(whole.patience * 2, most);
+  return whole.is_written;
+}
+
 bool InitCheck::isDone(const ObservedAccess &access, const LaneSpan &span) {
   constexpr uint64_t near = 4096;
-  if (span.bytes < access.size || span.bytes > near || !isFollowed(span.first) ||
+  if (span.bytes < access.size || !isFollowed(span.first) ||
       !last_.holds(span.last + access.size - 1))
     return false;
+  if (span.bytes > near) return needsOld(access) && isWhole();
   WrittenMemory &memory = WrittenMemory::instance();
   if (needsOld(access)) return memory.isWritten(span.first, span.bytes);
   if (!span.is_gapless) return false;
@@ -119,6 +131,7 @@ void InitCheck::write(const ObservedAccess &access, unsigned lane, const Unwritt
 bool InitCheck::read(const ObservedAccess &access, unsigned lane, UnwrittenBytes &bytes) const {
   WrittenMemory &memory = WrittenMemory::instance();
   const uint64_t address = access.address[lane], bit = uint64_t{1} << lane;
+  if (memory.isWritten(address, access.size)) return true;
   if (memory.isUnwritten(address, access.size)) {
     for (unsigned unit = 2; access.size <= 4 && unit <= UnwrittenBytes::kWidestUnit; unit *= 2) {
       const uint64_t begin = std::max(address / unit * unit, last_.base);

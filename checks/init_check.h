@@ -6,6 +6,7 @@
 #include "checks/reporter.h"
 #include "checks/unwritten_values.h"
 
+#include <array>
 #include <string_view>
 
 namespace fade::checks {
@@ -37,6 +38,9 @@ private:
   /// Whether all lanes are done with at once, as most are.
   bool isDone(const ObservedAccess &access, const LaneSpan &span);
 
+  /// Whether all of the allocation that was asked for last was written, as far as that is known.
+  bool isWhole();
+
   static void write(const ObservedAccess &access, unsigned lane, const UnwrittenValues *values);
   bool read(const ObservedAccess &access, unsigned lane, UnwrittenBytes &bytes) const;
   static Finding describe(const ObservedWave &wave, const ObservedAccess &access, unsigned lane,
@@ -44,6 +48,13 @@ private:
 
   uint64_t generation_ = 0;
   Allocation last_{};
+  /// Allocations that scattered loads go to. What is written stays so until it is freed.
+  struct Whole {
+    uint64_t base = 0, generation = 0;
+    bool is_written = false;
+    uint32_t left = 0, patience = 0; ///< loads until it is looked at again
+  };
+  std::array<Whole, 8> whole_{};
 };
 
 } // namespace fade::checks

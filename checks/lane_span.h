@@ -25,6 +25,11 @@ struct LaneSpan {
   bool is_gapless = true;                  ///< each lane begins where the one before it ends
 
   explicit LaneSpan(const ObservedAccess &access) {
+    if ((access.lanes & (access.lanes + 1)) == 0 && access.lanes != 0) {
+      const auto count = static_cast<unsigned>(std::popcount(access.lanes));
+      ofFirst(access.address, count, access.size);
+      return;
+    }
     uint64_t next = 0;
     for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
       const uint64_t address = access.address[std::countr_zero(lanes)];
@@ -34,6 +39,19 @@ struct LaneSpan {
       last = std::max(last, address);
     }
     bytes = last - first + access.size;
+  }
+
+  /// Without a gap between lanes, from the first lane on: a loop that compilers make vectors of.
+  void ofFirst(const uint64_t *address, unsigned count, uint64_t size) {
+    uint64_t lowest = address[0], highest = address[0], differs = 0;
+    for (unsigned i = 0; i < count; ++i) {
+      const uint64_t one = address[i];
+      lowest = one < lowest ? one : lowest;
+      highest = one > highest ? one : highest;
+      differs |= one - address[0] - i * size;
+    }
+    first = lowest, last = highest, is_gapless = differs == 0;
+    bytes = last - first + size;
   }
 
   uint64_t bytes = 0; ///< from the first to the end of the last; may wrap around, if addresses are

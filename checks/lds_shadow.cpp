@@ -174,6 +174,26 @@ bool LdsShadow::isTouchedNear(uint64_t address, uint32_t size, uint64_t unit) co
   return false;
 }
 
+bool LdsShadow::isAllWritten(uint64_t address, uint64_t size) const {
+  if (address > bytes_ || size > bytes_ - address) return false;
+  for (uint64_t at = address, end = address + size; at < end;) {
+    const auto n = static_cast<uint32_t>(std::min<uint64_t>(64 - at % 64, end - at));
+    if ((written_[at / 64] >> at % 64 & maskOf(n)) != maskOf(n)) return false;
+    at += n;
+  }
+  return true;
+}
+
+bool LdsShadow::writeAll(uint64_t address, uint64_t size) {
+  if (address > bytes_ || size > bytes_ - address) return false;
+  for (uint64_t at = address, end = address + size; at < end;) {
+    const auto n = static_cast<uint32_t>(std::min<uint64_t>(64 - at % 64, end - at));
+    written_[at / 64] |= maskOf(n) << at % 64;
+    at += n;
+  }
+  return true;
+}
+
 void LdsShadow::write(uint64_t address, uint32_t size) {
   if (!isInside(address, size)) return;
   const uint64_t word = address / 64, shift = address % 64;

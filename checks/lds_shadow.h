@@ -42,6 +42,9 @@ public:
   /// Whether any byte was, of the units that it is in.
   bool isTouchedNear(uint64_t address, uint32_t size, uint64_t unit) const;
   void write(uint64_t address, uint32_t size);
+  /// Pieces of any size; false if they are not all inside.
+  bool isAllWritten(uint64_t address, uint64_t size) const;
+  bool writeAll(uint64_t address, uint64_t size);
 
 private:
   using Clock = uint32_t;

@@ -57,6 +57,10 @@ Kind kindOf(FloatType type, uint64_t bits, bool is_packed) {
   return {};
 }
 
+bool isZero(FloatType type, uint64_t bits) {
+  return (bits & (type == FloatType::f16 ? 0x7fff : 0x7fffffff)) == 0;
+}
+
 double halfValue(uint32_t bits) {
   const int exponent = static_cast<int>(bits >> 10 & 31);
   const double fraction = bits & 1023, sign = bits & 0x8000 ? -1 : 1;
@@ -79,6 +83,27 @@ std::string valueText(FloatType type, uint64_t bits, bool is_packed) {
   case FloatType::f64: return fmt::format("{:.9g}", std::bit_cast<double>(bits));
   default: return fmt::format("{:.6g}", std::bit_cast<float>(static_cast<uint32_t>(bits)));
   }
+}
+
+/// Operations whose result is known by those of their operands that are registers.
+FloatOperation::Arithmetic arithmeticOf(std::string_view name) {
+  using Arithmetic = FloatOperation::Arithmetic;
+  if (name == "v_mul_f32" || name == "v_mul_legacy_f32") return Arithmetic::product;
+  if (name == "v_add_f32" || name == "v_sub_f32" || name == "v_subrev_f32") return Arithmetic::sum;
+  if (name == "v_fma_f32" || name == "v_fmac_f32" || name == "v_mad_f32" || name == "v_mac_f32")
+    return Arithmetic::fused;
+  if (name == "v_cvt_f32_f64" || name == "v_cvt_f16_f32") return Arithmetic::conversion;
+  return Arithmetic::other;
+}
+
+/// Encodings with three operands can clamp a result (and then make 0 of what is below), take the
+/// upper half of an operand, or multiply the result.
+bool hasModifiers(uint64_t pc, const ObservedMemory &memory) {
+  uint32_t words[2] = {};
+  if (!memory.read(pc, words, sizeof words)) return true;
+  const uint32_t kind = words[0] >> 26;
+  const bool has_three = kind == 0x34 || kind == 0x35;
+  return has_three && ((words[0] >> 11 & 31) != 0 || (words[1] >> 27 & 3) != 0);
 }
 
 template <class Visit> void eachLane(uint64_t lanes, Visit visit) {
@@ -116,6 +141,39 @@ FloatOperation floatOperation(std::string_view name) {
       name.starts_with("v_pk_") || name.starts_with("v_cvt_pk") || name.starts_with("v_wmma");
   if (name.starts_with("v_fma_mix") || name.starts_with("v_mad_mix")) op.source = FloatType::f32;
   return op;
+}
+
+bool isFlushed(const FloatOperation &operation, const double *operands, unsigned count) {
+  using Arithmetic = FloatOperation::Arithmetic;
+  const double least = std::ldexp(1.0, operation.result == FloatType::f16 ? -24 : -149);
+  const auto is_held = [&](double x) { return std::isfinite(x) && std::abs(x) >= least; };
+  const auto all = [&](auto... values) { return (is_held(values) && ...); };
+  switch (operation.arithmetic) {
+  case Arithmetic::conversion: return count == 1 && is_held(operands[0]);
+  case Arithmetic::product: return count == 2 && is_held(operands[0] * operands[1]);
+  case Arithmetic::sum:
+    return count == 2 && all(operands[0] + operands[1], operands[0] - operands[1]);
+  case Arithmetic::fused: {
+    if (count != 3) return false;
+    // Which of them is added is not known of all: in whatever order, and with whatever signs.
+    const double a = operands[0], b = operands[1], c = operands[2];
+    return all(a * b + c, a * b - c, a * c + b, a * c - b, b * c + a, b * c - a);
+  }
+  case Arithmetic::other: break;
+  }
+  return false;
+}
+
+bool NanValues::wasFlushed(unsigned lane) const {
+  std::array<double, 3> values{};
+  unsigned count = 0;
+  for (std::size_t i = 0; i + 1 < step_.operands.size() && count < values.size(); i += 2) {
+    const uint64_t bits = step_.operands[i][lane] | uint64_t{step_.operands[i + 1][lane]} << 32;
+    values[count++] = step_.operation.source == FloatType::f64
+                          ? std::bit_cast<double>(bits)
+                          : static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  }
+  return isFlushed(step_.operation, values.data(), count);
 }
 
 void NanValues::setCause(unsigned number, unsigned lane, uint32_t cause) {
@@ -186,10 +244,15 @@ void NanValues::readOperands(const ObservedWave &wave, const ObservedInstruction
 }
 
 void NanValues::registers(const ObservedWave &wave, const ObservedInstruction &instruction,
-                          uint64_t site, NanGroup &group, const Reporter &reporter) {
+                          uint64_t site, NanGroup &group, const ObservedMemory &memory,
+                          const Reporter &reporter) {
   finish(wave, group, reporter);
   const auto [at, is_new] = operations_.try_emplace(instruction.pc);
-  if (is_new) at->second = floatOperation(instruction.name);
+  if (is_new) {
+    at->second = floatOperation(instruction.name);
+    if (group.looks_for_flushes && !instruction.selects && !hasModifiers(instruction.pc, memory))
+      at->second.arithmetic = arithmeticOf(instruction.name);
+  }
   if (!instruction.writes_count || !instruction.lanes) return;
   const bool is_float = at->second.result != FloatType::none && !instruction.paired;
   if (!is_float && causes_.empty() && scalars_.empty() && kept_.empty() && group.lds.empty())
@@ -205,10 +268,11 @@ void NanValues::registers(const ObservedWave &wave, const ObservedInstruction &i
   step_.sources.clear();
   step_.writes.assign(instruction.writes, instruction.writes + instruction.writes_count);
   if (is_float) return readOperands(wave, instruction);
-  addSources(wave, instruction);
+  addSources(wave, instruction, group);
 }
 
-void NanValues::addSources(const ObservedWave &wave, const ObservedInstruction &instruction) {
+void NanValues::addSources(const ObservedWave &wave, const ObservedInstruction &instruction,
+                           const NanGroup &group) {
   for (uint32_t i = 0; i < instruction.reads_count; ++i)
     for (unsigned k = 0; k < instruction.reads[i].count; ++k) {
       const unsigned number = instruction.reads[i].first + k;
@@ -222,6 +286,22 @@ void NanValues::addSources(const ObservedWave &wave, const ObservedInstruction &
         if (number >= kRegisters || !hasCause(number)) continue;
         std::copy_n(wave.vector_registers[number], 64, source.values.begin());
         source.causes = causes_.at(number);
+        uint64_t flushed = 0;
+        eachLane(instruction.lanes, [&](unsigned lane) {
+          const uint32_t cause = source.causes[lane];
+          if (cause && group.causes[cause - 1].is_flush) flushed |= uint64_t{1} << lane;
+        });
+        // Many a 0 is another one's: whether it is this is tried.
+        if (flushed && instruction.trial) {
+          const ObservedBytes input{
+              true, static_cast<uint16_t>(number), {flushed, flushed, flushed, flushed}};
+          std::array<ObservedBytes, 4> results;
+          const uint32_t count = instruction.trial->depends(&input, 1, results.data(),
+                                                            static_cast<uint32_t>(results.size()));
+          for (uint32_t r = 0; r < count && r < results.size(); ++r)
+            for (const uint64_t lanes : results[r].lanes)
+              if (results[r].vector) source.decides |= lanes & flushed;
+        }
       }
       step_.sources.push_back(source);
     }
@@ -252,7 +332,7 @@ void NanValues::finish(const ObservedWave &wave, NanGroup &group, const Reporter
   if (step_.operation.result != FloatType::none)
     finishFloat(wave, group, reporter);
   else
-    finishMove(wave);
+    finishMove(wave, group);
 }
 
 void NanValues::finishFloat(const ObservedWave &wave, NanGroup &group, const Reporter &reporter) {
@@ -273,10 +353,14 @@ void NanValues::finishFloat(const ObservedWave &wave, NanGroup &group, const Rep
           const uint64_t bit = uint64_t{1} << lane;
           const bool had =
               kind.is_nan ? step_.had_nan & bit : (step_.had_nan | step_.had_inf) & bit;
-          if (step_.cause[lane])
+          if (step_.cause[lane] && !group.causes[step_.cause[lane] - 1].is_flush)
             cause = step_.cause[lane];
           else if (!had)
-            cause = causeOf(wave, lane, kind.is_nan, group, reporter);
+            cause =
+                causeOf(wave, lane, kind.is_nan ? Birth::nan : Birth::infinity, group, reporter);
+        } else if (op.arithmetic != FloatOperation::Arithmetic::other && isZero(op.result, bits) &&
+                   wasFlushed(lane)) {
+          cause = causeOf(wave, lane, Birth::flush, group, reporter);
         }
         setCause(number, lane, cause);
         if (step == 2) setCause(number + 1, lane, cause);
@@ -285,7 +369,7 @@ void NanValues::finishFloat(const ObservedWave &wave, NanGroup &group, const Rep
 }
 
 /// What moves values keeps their causes where it has kept the values.
-void NanValues::finishMove(const ObservedWave &wave) {
+void NanValues::finishMove(const ObservedWave &wave, const NanGroup &group) {
   for (const ObservedRange &range : step_.writes)
     for (unsigned k = 0; range.vector && k < range.count; ++k)
       eachLane(step_.lanes, [&](unsigned lane) {
@@ -294,18 +378,24 @@ void NanValues::finishMove(const ObservedWave &wave) {
         uint32_t cause = 0;
         if (step_.is_load && k < step_.loaded.size()) cause = step_.loaded[k][lane];
         const uint32_t value = wave.vector_registers[number][lane];
+        const auto is_flush = [&](uint32_t c) { return c && group.causes[c - 1].is_flush; };
         for (const Step::Source &source : step_.sources) {
-          if (source.causes[lane] && source.values[lane] == value) cause = source.causes[lane];
+          if (source.causes[lane] && source.values[lane] == value &&
+              (!is_flush(source.causes[lane]) || source.decides >> lane & 1))
+            cause = source.causes[lane];
           for (unsigned other = 0; !cause && other < wave.lanes; ++other) // shuffles
-            if (source.causes[other] && source.values[other] == value) cause = source.causes[other];
+            if (source.causes[other] && !is_flush(source.causes[other]) &&
+                source.values[other] == value)
+              cause = source.causes[other];
         }
         setCause(number, lane, cause);
       });
 }
 
-uint32_t NanValues::causeOf(const ObservedWave &wave, unsigned lane, bool is_nan, NanGroup &group,
+uint32_t NanValues::causeOf(const ObservedWave &wave, unsigned lane, Birth birth, NanGroup &group,
                             const Reporter &reporter) {
-  uint32_t &number = group.by_site[step_.site];
+  constexpr uint64_t flush_bit = uint64_t{1} << 63;
+  uint32_t &number = group.by_site[step_.site ^ (birth == Birth::flush ? flush_bit : 0)];
   if (number) return number;
   const FloatOperation &op = step_.operation;
   std::string operands;
@@ -315,11 +405,13 @@ uint32_t NanValues::causeOf(const ObservedWave &wave, unsigned lane, bool is_nan
         valueText(op.source, step_.operands[i][lane] | uint64_t{step_.operands[i + 1][lane]} << 32,
                   op.is_packed && !op.is_conversion));
   NanGroup::Cause cause;
-  cause.is_overflow = op.is_conversion && !is_nan;
-  cause.finding = reporter.begin(cause.is_overflow ? Check::precision : Check::nan,
-                                 cause.is_overflow ? Problem::overflow
-                                 : is_nan          ? Problem::nan_born
-                                                   : Problem::infinity_born);
+  cause.is_flush = birth == Birth::flush;
+  cause.is_precision = cause.is_flush || (op.is_conversion && birth == Birth::infinity);
+  cause.finding = reporter.begin(cause.is_precision ? Check::precision : Check::nan,
+                                 cause.is_flush        ? Problem::flushed
+                                 : cause.is_precision  ? Problem::overflow
+                                 : birth == Birth::nan ? Problem::nan_born
+                                                       : Problem::infinity_born);
   cause.finding.place = reporter.place(wave, lane, step_.site, AccessKind::load, 4);
   cause.finding.rule = FindingLog::instance().string(
       op.is_matrix || operands.empty() ? std::string(step_.name)
@@ -359,7 +451,7 @@ void NanValues::keep(const ObservedAccess &access, unsigned dword, unsigned lane
 }
 
 void NanValues::access(const ObservedWave &wave, const ObservedAccess &access, NanGroup &group,
-                       bool reports_births, bool reports_overflow, Reporter &reporter) {
+                       bool reports_births, bool reports_precision, Reporter &reporter) {
   if (access.path == AccessPath::scalar || access.data == ObservedAccess::none) return;
   const unsigned dwords = std::max(1u, access.size / 4);
   if (access.kind == AccessKind::load) return load(access, group);
@@ -385,7 +477,7 @@ void NanValues::access(const ObservedWave &wave, const ObservedAccess &access, N
       const auto before = k ? causes_.find(number - 1) : causes_.end();
       if (before != causes_.end() && before->second[lane] == cause) return;
       const NanGroup::Cause &born = group.causes[cause - 1];
-      if (!(born.is_overflow ? reports_overflow : reports_births)) return;
+      if (!(born.is_precision ? reports_precision : reports_births)) return;
       Finding f = born.finding;
       f.other = reporter.place(wave, lane, access.pc, access.kind, access.size);
       f.space = static_cast<uint32_t>(access.space);

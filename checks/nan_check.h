@@ -6,6 +6,10 @@
 // overwritten is forgotten, and it is reported when a lane stores it to global memory. What was NaN
 // or infinite when it was loaded, and constants, are wanted, and nobody's cause; a NaN that is made
 // of wanted infinities (inf - inf) is born.
+//
+// Denormals that are flushed (precision): a result of 0 that is none by the operands. Whether MODE
+// or the instruction itself flushes need not be known. Only the 0 itself is followed: what is
+// computed from it may be what it would have been.
 #pragma once
 
 #include "checks/reporter.h"
@@ -26,18 +30,26 @@ struct FloatOperation {
   bool is_matrix = false; ///< results depend on other lanes
   bool is_conversion = false;
   bool is_division = false; ///< the last step of one, which decides by the second and third operand
+  enum class Arithmetic : uint8_t { other, product, sum, fused, conversion };
+  Arithmetic arithmetic = Arithmetic::other; ///< of which it is known what the result should be
 };
 FloatOperation floatOperation(std::string_view name);
+
+/// Whether f32 or, of a conversion, f16 holds a value that is not 0 where these operands give 0:
+/// that was flushed. Their signs do not matter, because instructions can change them.
+bool isFlushed(const FloatOperation &operation, const double *operands, unsigned count);
 
 /// Births of a workgroup, and what of them lies in LDS.
 struct NanGroup {
   struct Cause {
     Finding finding;
-    bool is_overflow = false; ///< of a conversion
+    bool is_precision = false; ///< overflow of a conversion, or flushed
+    bool is_flush = false;
   };
   std::vector<Cause> causes;
   std::unordered_map<uint64_t, uint32_t> by_site; ///< number in causes + 1
   std::unordered_map<uint64_t, uint32_t> lds;     ///< by dword
+  bool looks_for_flushes = false;
   void begin() { causes.clear(), by_site.clear(), lds.clear(); }
 };
 
@@ -47,10 +59,10 @@ public:
   void begin() { *this = {}; }
   /// Told before it is executed.
   void registers(const ObservedWave &wave, const ObservedInstruction &instruction, uint64_t site,
-                 NanGroup &group, const Reporter &reporter);
+                 NanGroup &group, const ObservedMemory &memory, const Reporter &reporter);
   /// Likewise, behind registers() of the same instruction.
   void access(const ObservedWave &wave, const ObservedAccess &access, NanGroup &group,
-              bool reports_births, bool reports_overflow, Reporter &reporter);
+              bool reports_births, bool reports_precision, Reporter &reporter);
 
 private:
   static constexpr unsigned kRegisters = 512, kMostResults = 32;
@@ -66,6 +78,7 @@ private:
     /// Operands that have a cause, of what moves values.
     struct Source {
       Row values, causes;
+      uint64_t decides = 0; ///< lanes whose result depends on it; of what was flushed
     };
     std::vector<Source> sources;
     std::array<std::string, 3> shown; ///< operands, of the first lane
@@ -78,13 +91,16 @@ private:
 
   void finish(const ObservedWave &wave, NanGroup &group, const Reporter &reporter);
   void finishFloat(const ObservedWave &wave, NanGroup &group, const Reporter &reporter);
-  void finishMove(const ObservedWave &wave);
-  uint32_t causeOf(const ObservedWave &wave, unsigned lane, bool is_nan, NanGroup &group,
+  void finishMove(const ObservedWave &wave, const NanGroup &group);
+  enum class Birth : uint8_t { nan, infinity, flush };
+  uint32_t causeOf(const ObservedWave &wave, unsigned lane, Birth birth, NanGroup &group,
                    const Reporter &reporter);
+  bool wasFlushed(unsigned lane) const;
   void readOperands(const ObservedWave &wave, const ObservedInstruction &instruction);
   bool hasCause(unsigned number) const { return tagged_[number / 64] >> number % 64 & 1; }
   void setCause(unsigned number, unsigned lane, uint32_t cause);
-  void addSources(const ObservedWave &wave, const ObservedInstruction &instruction);
+  void addSources(const ObservedWave &wave, const ObservedInstruction &instruction,
+                  const NanGroup &group);
   /// What the scalar registers hold that the last instruction has written.
   void finishScalars(const ObservedWave &wave);
   void load(const ObservedAccess &access, const NanGroup &group);

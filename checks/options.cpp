@@ -10,8 +10,8 @@ namespace fade::checks {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Check::count)> kNames = {
-    "memory", "init", "race", "sync",      "wait",     "hazard",
-    "leak",   "hang", "nan",  "precision", "schedules"};
+    "memory", "init", "race", "sync",      "wait", "hazard",
+    "leak",   "hang", "nan",  "precision", "wave", "schedules"};
 constexpr std::string_view kDefault = "memory,init,race,sync,hang";
 
 } // namespace
@@ -32,7 +32,7 @@ std::optional<std::string> readChecks(std::string_view list, Options &out) {
       if (at == kNames.end() || word == nameOf(Check::schedules))
         return fmt::format(
             "'{}' is not a check (memory, init, race, sync, wait, hazard, leak, hang, nan, "
-            "precision, all){}",
+            "precision, wave, all){}",
             word, suggestion(word, kNames));
       out.enabled[static_cast<std::size_t>(at - kNames.begin())] = true;
     }

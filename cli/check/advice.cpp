@@ -205,6 +205,9 @@ std::string adviceOf(const FoundFinding &f) {
         "--check --on software --workers 1",
         f.raw.address, f.raw.limit, f.rule);
   case Problem::overflow: return "the value is too large for the narrower type: scale or clamp it";
+  case Problem::half_wave: return barrierAdvice(f);
+  case Problem::flushed:
+    return "compile without -fgpu-flush-denormals-to-zero, or scale the values";
   case Problem::polls:
   case Problem::at_barrier:
   case Problem::at_global_barrier:

@@ -65,6 +65,7 @@ bool hasSameCause(const FoundFinding &a, const FoundFinding &b) {
   case Check::init: // compilers tell values apart that somebody stored together
     return kernelsOf(a) == kernelsOf(b) &&
            (memoryOf(a) == memoryOf(b) || lineOf(a.place) == lineOf(b.place));
+  case Check::wave:
   case Check::race:
     return kernelsOf(a) == kernelsOf(b) && a.raw.space == b.raw.space &&
            (problemOf(a) == Problem::overlap) == (problemOf(b) == Problem::overlap) &&

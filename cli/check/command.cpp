@@ -27,6 +27,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace fade::cli {
 namespace {
@@ -123,6 +124,27 @@ bool prepare(const CheckOptions &options, const std::vector<std::string> &applic
   return true;
 }
 
+/// As it is before it is set up for the application.
+std::vector<std::string> currentEnvironment() {
+  std::vector<std::string> all;
+  for (char **one = environ; *one; ++one) all.emplace_back(*one);
+  return all;
+}
+void restoreEnvironment(const std::vector<std::string> &variables) {
+  clearenv();
+  for (const std::string &one : variables)
+    if (const auto end = one.find('='); end != one.npos)
+      setenv(one.substr(0, end).c_str(), one.c_str() + end + 1, 1);
+}
+
+/// The first seed of --schedules.
+uint64_t seedOf(const CheckOptions &options) {
+  const std::string given = valueOf(options.run.values, "FADE_SEED");
+  const char *inherited = std::getenv("FADE_SEED");
+  const char *text = !given.empty() ? given.c_str() : inherited;
+  return text ? std::strtoull(text, nullptr, 10) : 1;
+}
+
 /// What a baseline says.
 struct Known {
   bool is_given = false;
@@ -165,6 +187,7 @@ bool writePage(const CheckOptions &options, const FoundRun &run,
   report::RunLog log;
   log.has_summary = log.was_checked = true;
   log.checked_dispatches = run.dispatches;
+  if (run.dispatches) log.notes.push_back(exactnessText(run.inexact));
   for (std::size_t i = 0; i < std::min(options.most, run.findings.size()); ++i)
     log.errors.push_back(report::Json::parse(findingJson(run.findings[i])));
   std::string title;
@@ -224,14 +247,15 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
       ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 1e9));
   command
-      ->add_option("--checks", options.checks,
-                   "memory, init, race, sync, wait, hazard, leak, hang, nan, precision, or all "
-                   "(default: memory,init,race,sync,hang)")
+      ->add_option(
+          "--checks", options.checks,
+          "memory, init, race, sync, wait, hazard, leak, hang, nan, precision, wave, or all "
+          "(default: memory,init,race,sync,hang)")
       ->type_name("LIST");
   command
       ->add_option("--schedules", options.schedules,
-                   "with a capture: run it in N other orders of waves and workgroups, from --seed "
-                   "on, and compare results")
+                   "run a capture, or dispatches captured in a second run of the application, in N "
+                   "other orders of waves and workgroups, from --seed on, and compare results")
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000));
   command->add_option("--json", options.json, "write the findings as JSON lines; - is stdout")
@@ -290,10 +314,12 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
                           "[arguments], or fadeprobe check CAPTURE");
     return kUsageError;
   }
-  if (!of_capture && (!options.code.empty() || options.schedules)) {
-    complain(options.code.empty() ? "--schedules is for captures: fadeprobe capture first, then "
-                                    "fadeprobe check CAPTURE --schedules N"
-                                  : "--code is for captures");
+  if (!of_capture && !options.code.empty()) {
+    complain("--code is for captures");
+    return kUsageError;
+  }
+  if (!of_capture && options.schedules && !options.output.empty()) {
+    complain("--schedules and -o: orders are tried of one process; leave one of them out");
     return kUsageError;
   }
   if (of_capture && !options.output.empty()) {
@@ -367,6 +393,7 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
     complain("check: cannot make a folder for temporary files");
     return 1;
   }
+  const std::vector<std::string> environment = currentEnvironment();
   if (!(of_capture ? prepareReplay(options, folder.path())
                    : prepare(options, application, launch ? launch->path() : folder.path())))
     return kUsageError;
@@ -384,12 +411,17 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
   };
   FoundRun run = launch ? collectFindings(launch->folders(), with_leaks, suppressIn)
                         : readFindings(folder.path(), with_leaks);
-  if (options.schedules) {
+  if (options.schedules && !of_capture) {
+    restoreEnvironment(environment);
+    const auto orders = tryOrdersOf({application, gpuFor(options, application),
+                                     valueOf(options.run.values, "FADE_KERNELS"),
+                                     valueOf(options.run.values, "FADE_DISPATCHES"),
+                                     options.schedules, seedOf(options), options.timeout});
+    run.findings.insert(run.findings.end(), orders.begin(), orders.end());
+  } else if (options.schedules) {
     for (const char *name : {"FADE_GPU_OBSERVER", "FADE_CHECK_DIR"}) unsetenv(name);
-    const char *seed = std::getenv("FADE_SEED");
     const TriedOrders tried =
-        tryOrders(options.capture, options.schedules, seed ? std::strtoull(seed, nullptr, 10) : 1,
-                  options.timeout);
+        tryOrders(options.capture, options.schedules, seedOf(options), options.timeout);
     if (tried.finding) run.findings.push_back(*tried.finding);
     complain(fmt::format("check: {} orders tried, {} give another result{}", tried.tried,
                          tried.different,

@@ -24,8 +24,10 @@ constexpr std::array<const char *, static_cast<std::size_t>(Check::count)> kRule
     "device memory that is never freed",
     "waves that wait for something that does not come",
     "NaN or infinity that is born and stored",
-    "value that does not fit into the type that it is converted to",
+    "value that is lost: too large for its type, or a denormal that is flushed",
+    "order that rests on the size of a wave",
     "result that depends on the order of waves and workgroups"};
+static_assert(kRules.back() != nullptr);
 
 Sarif locationOf(const FoundFrame &frame) {
   Sarif place = {{"artifactLocation", {{"uri", compare::fileUri(frame.file)}}}};

@@ -482,6 +482,10 @@ FoundFinding findingOf(const Finding &raw, const FindingFile &file, CodeObjects 
     f.place.shown = callerOf(f.raw.called_by, file, lines);
     if (f.place.shown.line != 0) f.place.source = lineOf(f.place.shown.file, f.place.shown.line);
   }
+  if (static_cast<Check>(f.raw.check) == Check::wave) {
+    turnRace(f, file);
+    f.path = pathOf(f, objects);
+  }
   if (static_cast<Check>(f.raw.check) == Check::race) {
     turnRace(f, file);
     if (static_cast<Problem>(f.raw.problem) == Problem::race) f.path = pathOf(f, objects);
@@ -500,6 +504,32 @@ void addFinding(FoundRun &run, FoundFinding f) {
   known->ranks.merge(f.ranks);
 }
 
+/// Lanes of one wave that are in order because of that: whether the source has seen to it. Where a
+/// workgroup is one wave, compilers leave barriers out.
+bool isMeantForWaves(const FoundFinding &f) {
+  constexpr uint32_t reach = 64;
+  const bool is_one_wave = f.raw.waves == 1;
+  const auto [first, last] = std::minmax(f.place.shown.line, f.other.shown.line);
+  if (first == 0 || last > 100'000 || f.place.shown.file != f.other.shown.file) return is_one_wave;
+  const auto lines = linesOf(f.place.shown.file, last + reach);
+  if (lines.size() < last) return is_one_wave;
+  std::vector<std::string_view> words = {"warpSize", "WAVEFRONT_SIZE", "wavefrontsize"};
+  if (is_one_wave) words.insert(words.end(), {"__syncthreads", ".sync(", "barrier"});
+  const auto says = [&](uint32_t line) {
+    const std::string text = lines[line - 1].substr(0, lines[line - 1].find("//"));
+    return std::ranges::any_of(words, [&](auto word) { return text.find(word) != text.npos; });
+  };
+  for (uint32_t line = last; line > 0 && last - line < reach + (last - first); --line) {
+    if (line < first && lines[line - 1].starts_with('}')) break;
+    if (says(line)) return true;
+  }
+  for (uint32_t line = last + 1; line <= lines.size(); ++line) {
+    if (lines[line - 1].starts_with('}')) break;
+    if (says(line)) return true;
+  }
+  return false;
+}
+
 void readFile(const FindingFile &file, const std::string &stem, codeobj::HostLines &lines,
               FoundRun &run) {
   CodeObjects objects(stem);
@@ -516,6 +546,7 @@ void readFile(const FindingFile &file, const std::string &stem, codeobj::HostLin
   for (const Finding &raw : all) {
     FoundFinding f = findingOf(raw, file, objects, lines);
     if (static_cast<Problem>(raw.problem) == Problem::lost_update && !isLost(f, objects)) continue;
+    if (static_cast<Problem>(raw.problem) == Problem::half_wave && isMeantForWaves(f)) continue;
     addFinding(run, std::move(f));
   }
 }
@@ -588,8 +619,11 @@ FoundRun readFindings(const std::string &folder, bool with_leaks) {
     run.lost += file->header().lost;
     run.inexact |= file->header().inexact;
     if (file->header().observer_version) run.observer_version = file->header().observer_version;
+    const std::size_t first = run.findings.size();
     readFile(*file, fs::path(path).replace_extension().string(), lines, run);
     if (with_leaks) readLeaks(*file, lines, run);
+    for (std::size_t i = first; i < run.findings.size(); ++i)
+      run.findings[i].inexact = file->header().inexact;
   }
   sortFindings(run.findings);
   return run;

@@ -48,6 +48,7 @@ struct FoundFinding {
   std::string api;          ///< errors of the host: what it called
   std::string other_kernel; ///< demangled; empty: the other side is in the same dispatch
   uint32_t process = 0;
+  uint32_t inexact = 0;     ///< bits of Inexact, of its process
   std::set<uint64_t> ranks; ///< of a parallel job, on which it was seen
   FoundPlace place, other;
   bool is_turned = false; ///< races: `place` came first; else `other` did

@@ -51,7 +51,9 @@ constexpr std::array<const char *, static_cast<std::size_t>(Problem::count)> kPr
     "nan",
     "infinity",
     "order",
-    "overflow"};
+    "overflow",
+    "flushed",
+    "half_wave"};
 
 constexpr std::array<const char *, static_cast<std::size_t>(Between::count)> kLacks = {
     "", "release", "acquire"};
@@ -294,8 +296,8 @@ std::string alsoText(const FoundFinding &f) {
     std::string text = one.place.shown.line != 0 ? shortPlace(one.place.shown)
                                                  : fmt::format("{:#x}", one.place.raw.address);
     const auto check = static_cast<Check>(one.raw.check);
-    if (check == Check::race && one.raw.other.pc && one.other.shown.line != 0 &&
-        one.other.shown != one.place.shown)
+    if ((check == Check::race || check == Check::wave) && one.raw.other.pc &&
+        one.other.shown.line != 0 && one.other.shown != one.place.shown)
       text += " with " + (one.other.shown.file == one.place.shown.file
                               ? std::to_string(one.other.shown.line)
                               : shortPlace(one.other.shown));
@@ -398,6 +400,12 @@ std::string messageOf(const FoundFinding &f) {
   case Problem::overflow:
     return fmt::format("a conversion overflows to infinity: {}, stored to {}", f.rule,
                        memoryText(f));
+  case Problem::half_wave:
+    return fmt::format("{} and {} of {} are in order only because both work-items are in one wave "
+                       "of 64: with waves of 32 they race",
+                       kindOf(f.raw.place), kindOf(f.raw.other), memoryText(f));
+  case Problem::flushed:
+    return fmt::format("a denormal is flushed to 0: {}, and stored to {}", f.rule, memoryText(f));
   case Problem::polls:
   case Problem::at_barrier:
   case Problem::at_global_barrier:
@@ -604,6 +612,7 @@ std::string findingJson(const FoundFinding &f) {
     json.field("id", f.id);
     if (f.is_known) json.field("known", true);
     writeFinding(json, f);
+    json.field("exactness", exactnessText(f.inexact));
     if (static_cast<Check>(f.raw.check) == Check::hang) writeChain(json, waitChain(f));
     if (!f.details.empty())
       json.list("details", [&] {

@@ -1,10 +1,13 @@
 #include "check/schedules.h"
 
+#include "capture/listing.h"
 #include "capture/reader.h"
 #include "codeobj/demangle.h"
 #include "report/child.h"
+#include "run.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fmt/format.h>
 #include <vector>
 
@@ -42,9 +45,11 @@ uint64_t shrink(uint64_t seed, const std::string &capture, double timeout) {
 
 } // namespace
 
-TriedOrders tryOrders(const std::string &capture, uint64_t count, uint64_t seed, double timeout) {
+TriedOrders tryOrders(const std::string &capture, uint64_t count, uint64_t seed, double timeout,
+                      std::chrono::steady_clock::time_point until) {
   TriedOrders tried;
   for (uint64_t i = 0; i < count; ++i, ++tried.tried) {
+    if (std::chrono::steady_clock::now() >= until) break;
     const Outcome outcome = runIn(std::to_string(seed + i), capture, timeout);
     tried.failed += outcome == Outcome::failed;
     if (outcome != Outcome::different) continue;
@@ -66,6 +71,77 @@ TriedOrders tryOrders(const std::string &capture, uint64_t count, uint64_t seed,
     tried.finding->raw.count = tried.different,
     tried.finding->raw.waves = static_cast<uint32_t>(tried.tried);
   return tried;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+uint64_t bytesIn(const std::string &folder) {
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (const auto &entry : fs::recursive_directory_iterator(folder, error))
+    if (entry.is_regular_file(error)) bytes += entry.file_size(error);
+  return bytes;
+}
+
+/// One worker, whose order is the usual one: others are compared with that.
+void captureInto(const std::string &folder, const OrdersOfApplication &wanted) {
+  std::vector<std::string> command = {
+      "/proc/self/exe", "capture", "--gpu", wanted.gpu, "--limit", "16",
+      "--max-size",     "1G",      "-o",    folder};
+  if (!wanted.kernels.empty()) command.insert(command.end(), {"-k", wanted.kernels});
+  if (!wanted.dispatches.empty()) command.insert(command.end(), {"-d", wanted.dispatches});
+  command.emplace_back("--");
+  command.insert(command.end(), wanted.application.begin(), wanted.application.end());
+  const char *workers = std::getenv("FADE_GPU_WORKERS");
+  const std::string before = workers ? workers : "";
+  setenv("FADE_GPU_WORKERS", "1", 1);
+  runChild(command, 0, "/dev/null");
+  if (workers)
+    setenv("FADE_GPU_WORKERS", before.c_str(), 1);
+  else
+    unsetenv("FADE_GPU_WORKERS");
+}
+
+} // namespace
+
+std::vector<FoundFinding> tryOrdersOf(const OrdersOfApplication &wanted) {
+  constexpr auto longest = std::chrono::minutes(10);
+  std::vector<FoundFinding> findings;
+  std::error_code error;
+  std::string folder = (fs::temp_directory_path(error) / "fade-schedules-XXXXXX").string();
+  if (error || !mkdtemp(folder.data())) {
+    complain("check: --schedules: cannot make a folder for captures");
+    return findings;
+  }
+  captureInto(folder, wanted);
+  const std::vector<std::string> captures = capturesIn(folder);
+  const double megabytes = static_cast<double>(bytesIn(folder)) / 1e6;
+  const auto until = std::chrono::steady_clock::now() + longest;
+  uint64_t tried = 0, different = 0, failed = 0;
+  for (const std::string &capture : captures) {
+    const TriedOrders orders = tryOrders(capture, wanted.count, wanted.seed, wanted.timeout, until);
+    tried += orders.tried, different += orders.different, failed += orders.failed;
+    if (orders.finding)
+      findings.push_back(*orders.finding);
+    else
+      fs::remove_all(capture, error);
+  }
+  std::string said = fmt::format(
+      "check: {} dispatch{} captured in a second run ({:.1f} MB), {} orders tried, {} give another "
+      "result",
+      captures.size(), captures.size() == 1 ? "" : "es", megabytes, tried, different);
+  if (failed) said += fmt::format(", {} failed", failed);
+  if (tried < wanted.count * captures.size())
+    said += fmt::format("; {} were left out, because ten minutes are over",
+                        wanted.count * captures.size() - tried);
+  if (findings.empty())
+    fs::remove_all(folder, error);
+  else
+    said += fmt::format("; captures of these are kept in {}", folder);
+  complain(said);
+  return findings;
 }
 
 } // namespace fade::cli

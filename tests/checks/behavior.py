@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -119,7 +120,12 @@ class Check(unittest.TestCase):
         # The same from the lines.
         again = self.path / "again.html"
         subprocess.run([FADEPROBE, "report", str(self.path / "lines"), "-o", str(again)], check=True)
-        self.assertEqual(json.loads(again.read_text().split('id="data">')[1].split("</script>")[0])["errors"], data["errors"])
+        page_again = json.loads(again.read_text().split('id="data">')[1].split("</script>")[0])
+        self.assertEqual(page_again["errors"], data["errors"])
+        # What of the run is exact, on the page and in each line.
+        exactness = re.search(r"check: (.*#exactness\))", run.stderr).group(1)
+        self.assertEqual((data["notes"], page_again["notes"]), ([exactness], [exactness]))
+        self.assertEqual({json.loads(line)["exactness"] for line in (self.path / "lines").read_text().splitlines()}, {exactness})
         clean = self.check("--report", "-", program=(MEMORY, "clean")).stdout
         self.assertTrue(clean.startswith("done\n<!"), clean[:100])
         self.assertEqual(json.loads(clean.split('id="data">')[1].split("</script>")[0])["errors"], [])

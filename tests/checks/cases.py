@@ -32,7 +32,7 @@ def expected(source, word, level, gpu):
 def sides_of(finding):
     if finding["check"] == "leak":
         return [finding["allocation"]]
-    return [finding] + ([finding["other"]] if finding["check"] in ("race", "wait", "hazard") else [])
+    return [finding] + ([finding["other"]] if finding["check"] in ("race", "wait", "hazard", "wave") else [])
 
 
 def main():

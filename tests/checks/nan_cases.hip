@@ -126,6 +126,9 @@ CASE(narrow_matrix, (float *out, const float *in)) {
 #endif
 }
 
+// Denormals are kept, as HIP compiles without options.
+CASE(denormals, (float *out, const float *in, float by)) { out[threadIdx.x] = in[threadIdx.x] * by; }
+
 template <bool broken> void run() {
   std::vector<float> ones(64, 1.0f), limits{INFINITY, NAN};
   std::vector<double> doubles_in(64, 1.0);
@@ -156,6 +159,7 @@ template <bool broken> void run() {
   added<broken><<<1, 64>>>(out.data, in.data);
   matrix<broken><<<1, 64>>>(out.data, in.data);
   narrow_matrix<broken><<<1, 64>>>(out.data, in.data);
+  denormals<broken><<<1, 64>>>(out.data, in.data, 1e-40f);
   masked<broken><<<1, 64>>>(out.data, in.data);
   wanted<broken><<<1, 64>>>(out.data, limit.data);
   integers<broken><<<1, 64>>>(number_out.data, numbers.data, 3);

@@ -4,8 +4,10 @@
 const secondPlace = {init: "used at", sync: "ended at", wait: "loaded at", hazard: "after", hang: "written at", nan: "stored at", precision: "stored at"};
 
 function errorsPanel() {
+  // What of the run a card need not compute alike.
+  const exactness = data.notes.map((note) => el("p", {class: "soft"}, `Exactness: ${note}.`));
   if (data.errors.length === 0)
-    return el("p", {class: "empty"}, `No errors were found${data.checked_dispatches ? ` in ${count(data.checked_dispatches)} dispatches` : ""}.`);
+    return el("div", {}, el("p", {class: "empty"}, `No errors were found${data.checked_dispatches ? ` in ${count(data.checked_dispatches)} dispatches` : ""}.`), exactness);
   const kinds = [...new Set(data.errors.map((error) => error.check))], chosen = new Set(kinds);
   const list = el("div", {class: "errors"}), index = el("ol", {class: "errors-index", "aria-label": "errors"});
   const search = el("input", {type: "search", placeholder: "filter", "aria-label": "filter errors", oninput: () => show()});
@@ -25,7 +27,7 @@ function errorsPanel() {
     el("input", {type: "checkbox", checked: true, onchange: (event) => { chosen[event.target.checked ? "add" : "delete"](kind); show(); }}),
     ` ${kind} ${count(data.errors.filter((error) => error.check === kind).length)}`));
   show();
-  return el("div", {}, el("div", {class: "tools"}, search, boxes, el("span", {class: "grow"}), tally), index, list);
+  return el("div", {}, el("div", {class: "tools"}, search, boxes, el("span", {class: "grow"}), tally), index, list, exactness);
 }
 
 /// A few words: where it is, in which kernel.
