@@ -27,19 +27,20 @@ Factors factorsOf(const Kernel &kernel, uint64_t dispatches) {
   factors.all = static_cast<double>(kernel.workgroups) /
                 static_cast<double>(std::max<uint64_t>(kernel.workgroups_recorded, 1));
   factors.fetched = factors.written = factors.all;
-  double size = 0, linear_in = 0, linear_out = 0, in = 0, out = 0;
+  double linear_in = 0, linear_out = 0, in = 0, out = 0, held = 0;
   for (const Kernel::Footprint &one : kernel.footprints) {
-    const double most = static_cast<double>(one.size) * static_cast<double>(dispatches);
-    size += static_cast<double>(one.size);
-    linear_in += static_cast<double>(one.fetched) * factors.all;
-    linear_out += static_cast<double>(one.written) * factors.all;
     // What is not in an allocation that is known has no size.
-    in += one.size == 0 ? static_cast<double>(one.fetched) * factors.all
-                        : std::min(static_cast<double>(one.fetched) * factors.all, most);
-    out += one.size == 0 ? static_cast<double>(one.written) * factors.all
-                         : std::min(static_cast<double>(one.written) * factors.all, most);
+    const double size = one.size == 0 ? HUGE_VAL : static_cast<double>(one.size);
+    const auto times = static_cast<double>(std::max<uint64_t>(dispatches, 1));
+    const double fetched = static_cast<double>(one.fetched) * factors.all;
+    const double written = static_cast<double>(one.written) * factors.all;
+    const double once_in = std::min(fetched, size * times);
+    const double once_out = std::min(written, size * times);
+    linear_in += fetched, linear_out += written;
+    in += once_in, out += once_out;
+    held += std::min(size, (once_in + once_out) / times);
   }
-  if (size > static_cast<double>(kernel.l2_bytes)) return factors;
+  if (held > static_cast<double>(kernel.l2_bytes)) return factors;
   if (linear_in > 0) factors.fetched *= in / linear_in;
   if (linear_out > 0) factors.written *= out / linear_out;
   return factors;

@@ -21,10 +21,12 @@
 #include "base/diagnostics.h"
 #include "hsa/hsa_api.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <mutex>
 #include <new>
+#include <optional>
 
 namespace fade::checks {
 namespace {
@@ -44,6 +46,10 @@ public:
     bytes_ += size;
     while (bytes_ > kMostBytes || kept_.size() > kMost) releaseOldest();
     return true;
+  }
+  bool has(const void *memory) {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::any_of(kept_, [&](const auto &one) { return one.first == memory; });
   }
   bool releaseAll() {
     const std::lock_guard lock(mutex_);
@@ -116,23 +122,48 @@ hsa_status_t regionAllocate(hsa_region_t region, size_t size, void **memory) {
   return status;
 }
 
-/// Whether the memory is kept aside instead of being freed.
-bool isKept(void *memory) {
+/// The start of freed memory that is kept aside if the address lies in such, else null: to the
+/// application it is no allocation any more.
+const void *keptMemory(const void *address) {
+  const void *memory = nullptr;
+  aside([&] {
+    const auto known = AllocationMap::instance().find(reinterpret_cast<uint64_t>(address));
+    if (!known || !known->is_freed) return;
+    const auto *base = reinterpret_cast<const void *>(known->base);
+    if (Quarantine::instance().has(base)) memory = base;
+  });
+  return memory;
+}
+
+/// What freeing it comes to without asking the runtime: success if it is kept aside from now on, an
+/// error if it was freed before, nothing if the runtime is to free it.
+std::optional<hsa_status_t> keepFreed(void *memory) {
+  if (memory && keptMemory(memory) == memory) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   bool is_kept = false;
   aside([&] {
     const auto freed = AllocationMap::instance().free(reinterpret_cast<uint64_t>(memory),
                                                       callersOf(callSite(kMostCallers)));
     is_kept = freed && Quarantine::instance().keep(memory, freed->size);
   });
-  return is_kept;
+  return is_kept ? std::optional(HSA_STATUS_SUCCESS) : std::nullopt;
 }
 
 hsa_status_t poolFree(void *memory) {
-  return isKept(memory) ? HSA_STATUS_SUCCESS : hsaApi().amd.hsa_amd_memory_pool_free_fn(memory);
+  const auto kept = keepFreed(memory);
+  return kept ? *kept : hsaApi().amd.hsa_amd_memory_pool_free_fn(memory);
 }
 
 hsa_status_t regionFree(void *memory) {
-  return isKept(memory) ? HSA_STATUS_SUCCESS : hsaApi().core.hsa_memory_free_fn(memory);
+  const auto kept = keepFreed(memory);
+  return kept ? *kept : hsaApi().core.hsa_memory_free_fn(memory);
+}
+
+/// HIP 6 and later ask before they free what they do not know.
+hsa_status_t pointerInfo(const void *address, hsa_amd_pointer_info_t *info,
+                         void *(*allocate)(size_t), uint32_t *agents_count, hsa_agent_t **agents) {
+  const void *const nowhere = reinterpret_cast<const void *>(uintptr_t{1});
+  return hsaApi().amd.hsa_amd_pointer_info_fn(keptMemory(address) ? nowhere : address, info,
+                                              allocate, agents_count, agents);
 }
 
 // ---- code objects
@@ -415,6 +446,7 @@ extern "C" __attribute__((visibility("default"))) bool OnLoad(HsaApiTable *table
   tables.core().hsa_executable_load_agent_code_object_fn = loadAgentCode;
   tables.replace(&AmdApi::hsa_amd_memory_pool_allocate_fn, poolAllocate);
   tables.replace(&AmdApi::hsa_amd_memory_pool_free_fn, poolFree);
+  tables.replace(&AmdApi::hsa_amd_pointer_info_fn, pointerInfo);
   if (options().has(Check::race)) replaceForOrder(tables);
   aside([] { hookHip(); });
   aside([] { tellOfTorch(); });

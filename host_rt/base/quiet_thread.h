@@ -17,10 +17,8 @@ namespace fade {
 /// starts no more threads.
 inline std::atomic<int (*)()> thread_fault{nullptr};
 
-/// Throws std::system_error if there is none to be had.
-template <typename F> std::thread startQuietThread(const char *name, F &&f) {
-  if (const auto fault = thread_fault.load(std::memory_order_relaxed))
-    if (const int error = fault()) throw std::system_error(error, std::generic_category());
+/// startQuietThread without asking thread_fault.
+template <typename F> std::thread makeQuietThread(const char *name, F &&f) {
   sigset_t quiet, before;
   sigfillset(&quiet);
   for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&quiet, crash);
@@ -37,6 +35,13 @@ template <typename F> std::thread startQuietThread(const char *name, F &&f) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;
   }
+}
+
+/// Throws std::system_error if there is none to be had.
+template <typename F> std::thread startQuietThread(const char *name, F &&f) {
+  if (const auto fault = thread_fault.load(std::memory_order_relaxed))
+    if (const int error = fault()) throw std::system_error(error, std::generic_category());
+  return makeQuietThread(name, std::forward<F>(f));
 }
 
 } // namespace fade

@@ -2,7 +2,7 @@
 
 #include "base/contain.h"
 #include "base/diagnostics.h"
-#include "base/quiet_thread.h"
+#include "base/own_heap.h"
 #include "fade/decode.h"
 #include "stream/trace_writer.h"
 
@@ -63,7 +63,7 @@ void Analysis::start(unsigned workers) {
   std::size_t running = 0;
   try {
     for (; running < workers; ++running)
-      workers_[running]->thread = startQuietThread(
+      workers_[running]->thread = startThreadWithOwnHeap(
           "fade-worker", [this, running] { work(static_cast<unsigned>(running)); });
   } catch (const std::exception &e) {
     if (running == 0) throw;
@@ -71,7 +71,7 @@ void Analysis::start(unsigned workers) {
     workers_.resize(running); // the threads have an index each, and these stay
   }
   try {
-    reporter_ = startQuietThread("fade-report", [this] { reportLoop(); });
+    reporter_ = startThreadWithOwnHeap("fade-report", [this] { reportLoop(); });
   } catch (...) {
     stopping_.store(true, std::memory_order_release);
     for (auto &worker : workers_) {
@@ -82,7 +82,7 @@ void Analysis::start(unsigned workers) {
   }
   try {
     const std::lock_guard lock(threads_mutex_);
-    standby_ = startQuietThread("fade-standby", [this] { standBy(); });
+    standby_ = startThreadWithOwnHeap("fade-standby", [this] { standBy(); });
     has_standby_.store(true, std::memory_order_release);
   } catch (const std::exception &) { // then a thread in which a handler crashed goes on itself
   }
@@ -318,7 +318,7 @@ void Analysis::standBy() {
     if (place.joinable()) place.detach();
     place = std::move(standby_);
     try {
-      standby_ = startQuietThread("fade-standby", [this] { standBy(); });
+      standby_ = startThreadWithOwnHeap("fade-standby", [this] { standBy(); });
     } catch (const std::exception &) {
       has_standby_.store(false, std::memory_order_release);
     }
@@ -470,7 +470,7 @@ bool Analysis::passByStuckHandler() {
   is_ending_kept_ = ending_ != nullptr;
   ++turn_;
   try {
-    reporter_ = startQuietThread("fade-report", [this] { reportLoop(); });
+    reporter_ = startThreadWithOwnHeap("fade-report", [this] { reportLoop(); });
   } catch (const std::exception &e) {
     warn("cannot start a thread for the report: {}", e.what());
     return false;

@@ -19,7 +19,7 @@ OFFERS = [("signature", "__global__ void turn", "__global__ __attribute__((amdgp
           ("build", "  meet();\n", "  this is not code\n"),
           ("results", "= tile[x][y];", "= tile[x][y] + 1;"),
           ("changed inputs", "= tile[x][y];", "= 1 + (from_y + x) * n + from_x + y;"),
-          ("findings", STORE, NEXT + STORE),
+          ("findings", STORE, NEXT + STORE, TILE, "float tile[32][33];"),
           ("costs", STORE, "  for (int i = 0; i < 20; ++i) *(volatile float *)&tile[y][x] = in[(from_y + y) * n + from_x + x];\n"),
           (None, TILE, "float tile[32][33];")]
 
@@ -34,7 +34,10 @@ if request["attempt"] > len(offers):
     sys.exit()
 assert request["counts"]["conflicts"] > 0 and request["accesses"][0]["lds"] and request["counts"]["modeled_ns"] > 0
 profile = request["profile"][0]
-assert profile["classification"]["class"] and profile["findings"][0]["cause"] == "bank conflicts" and profile["roofline"]["bytes"]["lds"] > 0 and profile["lines"]
+# On gfx1030 and gfx1100 all of the work is a fifth of the time that a launch takes: little in it is worth a finding.
+assert profile["findings"] or profile["target"] in ("gfx1030", "gfx1100")
+assert not profile["findings"] or profile["findings"][0]["cause"] == "bank conflicts", profile["findings"]
+assert profile["roofline"]["bytes"]["lds"] > 0 and profile["lines"]
 edits, source = offers[request["attempt"] - 1][1:], request["source"]
 for old, new in zip(edits[::2], edits[1::2]):
     assert old in source, old
@@ -161,10 +164,15 @@ class Tests(fade.Test):
             "= tile[x][y];", "= in[0] * 0;\n  out[(from_x + y) * n + from_y + x] += in[1] * 0;\n  out[(from_x + y) * n + from_y + x] += tile[x][y];")
         with open(self.source, "w") as file:
             file.write(source)
-        self.optimize(code=0)
+        # On gfx1030 the scalar load that takes the place of two vector loads, which hit, waits longer than they do.
+        is_better = fade.GPU != "gfx1030"
+        self.optimize(code=0 if is_better else 1)
         lines = self.ledger()
         self.assertEqual([(x["accepted"], x["comment"]) for x in lines if x["type"] == "attempt"],
-                         [(True, "the pointers of turn lead to memory of their own")])
+                         [(is_better, "the pointers of turn lead to memory of their own")])
+        if not is_better:
+            self.assertEqual(lines[1]["stage"], "costs")
+            return
         self.assertLess(lines[-1]["counts"]["instructions"], lines[0]["counts"]["instructions"])
         self.assertIn("+__global__ void turn(const float *__restrict__ in, float *__restrict__ out, int n)",
                       self.read(os.path.join(self.output, "best.patch")))

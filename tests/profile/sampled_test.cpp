@@ -66,6 +66,20 @@ TEST(Sampled, MemoryIsNotReadMoreOftenThanOnceIfAllOfItFitsInL2) {
   EXPECT_EQ(large.accesses[0].cache.fetched, 128000u);
 }
 
+TEST(Sampled, WhatIsTouchedMustFitInL2NotAllThatWasAllocated) {
+  RunLog log = sampledRun();
+  log.kernels[0].l2_bytes = 1 << 20;
+  log.kernels[0].footprints = {{8000, 6400, 0}, {64 << 20, 0, 3200}};
+  scaleSampled(log);
+  EXPECT_EQ(log.accesses[0].cache.fetched, 16000u);
+  EXPECT_EQ(log.accesses[0].cache.written, 64000u);
+  log = sampledRun();
+  log.kernels[0].l2_bytes = 8000 + 31999; // 32000 bytes are written in a dispatch
+  log.kernels[0].footprints = {{8000, 6400, 0}, {64 << 20, 0, 3200}};
+  scaleSampled(log);
+  EXPECT_EQ(log.accesses[0].cache.fetched, 128000u);
+}
+
 TEST(Sampled, WhatWasRecordedAsAWholeStaysAsItIs) {
   RunLog log = sampledRun();
   for (Dispatch &d : log.dispatches) d.workgroups_recorded = d.workgroups;
