@@ -97,6 +97,9 @@ inline constexpr GpuCard kRx7900xtx = {"AMD Radeon RX 7900 XTX", 96, 1, 2482, 24
 inline constexpr GpuCard kRx7800xt = {"AMD Radeon RX 7800 XT", 60, 1, 2430, 16, 624, {32, 128}, {4096, 128}, {65536, 64}};
 inline constexpr GpuCard kRx7600 = {"AMD Radeon RX 7600", 32, 1, 2655, 8, 288, {32, 128}, {2048, 128}, {32768, 64}};
 inline constexpr GpuCard k8060s = {"AMD Radeon 8060S", 40, 1, 2900, 0, 256, {32, 128}, {2048, 128}, {32768, 64}}; // memory is the host's
+inline constexpr GpuCard k890m = {"AMD Radeon 890M", 16, 1, 2900, 0, 120, {32, 128}, {2048, 128}}; // LPDDR5x-7500
+inline constexpr GpuCard k860m = {"AMD Radeon 860M", 8, 1, 3000, 0, 128, {32, 128}, {1024, 128}}; // LPDDR5x-8000
+inline constexpr GpuCard k840m = {"AMD Radeon 840M", 4, 1, 2900, 0, 128, {32, 128}, {1024, 128}}; // L2 as the 860M, not looked up
 inline constexpr GpuCard kRx9060xt = {"AMD Radeon RX 9060 XT", 32, 1, 3130, 16, 320, {32, 0}, {4096, 128}, {32768, 0}};
 inline constexpr GpuCard kRx9070xt = {"AMD Radeon RX 9070 XT", 64, 1, 2970, 16, 640, {32, 0}, {8192, 128}, {65536, 0}};
 
@@ -120,7 +123,7 @@ inline constexpr auto kTable = std::to_array<GpuInfo>({
     {"gfx902", 0x2d, 9, 0, 2, false, true, "GCN 5", kGcn3},
     {"gfx904", 0x2e, 9, 0, 4, false, true, "GCN 5", kGcn3},
     {"gfx906", 0x2f, 9, 0, 6, true, true, "GCN 5", kGcn3, kRates906, kMi60},
-    {"gfx908", 0x30, 9, 0, 8, true, true, "CDNA 1", kCdna1, kRates908, kMi100},
+    {"gfx908", 0x30, 9, 0, 8, true, true, "CDNA 1", kCdna1, kRates908, kMi100, true},
     {"gfx909", 0x31, 9, 0, 9, false, true, "GCN 5", kGcn3},
     {"gfx90a", 0x3f, 9, 0, 0xa, true, true, "CDNA 2", kCdna2, kRates90a, kMi210, true},
     {"gfx90c", 0x32, 9, 0, 0xc, false, true, "GCN 5", kGcn3},
@@ -143,10 +146,10 @@ inline constexpr auto kTable = std::to_array<GpuInfo>({
     {"gfx1101", 0x46, 11, 0, 1, false, false, "RDNA 3", kRdna3, kRatesRdna3, kRx7800xt},
     {"gfx1102", 0x47, 11, 0, 2, false, false, "RDNA 3", kRdna2, kRatesRdna3, kRx7600},
     {"gfx1103", 0x44, 11, 0, 3, false, false, "RDNA 3", kRdna2},
-    {"gfx1150", 0x43, 11, 5, 0, false, false, "RDNA 3.5", kRdna2},
+    {"gfx1150", 0x43, 11, 5, 0, false, false, "RDNA 3.5", kRdna2, kRatesRdna3, k890m, true},
     {"gfx1151", 0x4a, 11, 5, 1, false, false, "RDNA 3.5", kRdna3, kRatesRdna3, k8060s, true},
-    {"gfx1152", 0x55, 11, 5, 2, false, false, "RDNA 3.5", kRdna2},
-    {"gfx1153", 0x58, 11, 5, 3, false, false, "RDNA 3.5", kRdna2},
+    {"gfx1152", 0x55, 11, 5, 2, false, false, "RDNA 3.5", kRdna2, kRatesRdna3, k860m, true},
+    {"gfx1153", 0x58, 11, 5, 3, false, false, "RDNA 3.5", kRdna2, kRatesRdna3, k840m, true},
     {"gfx1200", 0x48, 12, 0, 0, false, false, "RDNA 4", kRdna3, kRatesRdna4, kRx9060xt, true},
     {"gfx1201", 0x4e, 12, 0, 1, false, false, "RDNA 4", kRdna3, kRatesRdna4, kRx9070xt, true},
     {"gfx1250", 0x49, 12, 5, 0, true, true, "", kGfx1250},

@@ -13,7 +13,7 @@ inline uint32_t inexact_of(std::string_view name) {
   if (has("memtime") || has("memrealtime")) return kInexactClock;
   if (name.starts_with("v_mfma") || name.starts_with("v_smfmac") || name.starts_with("v_wmma") ||
       name.starts_with("v_swmmac")) {
-    const bool is_narrow = has("f16") || has("fp8") || has("bf8") || has("xf32");
+    const bool is_narrow = has("f16") || has("fp8") || has("bf8") || has("xf32") || has("f8f6f4");
     return is_narrow ? kInexactMatrix : 0u;
   }
   if (has("atomic_add_f") || has("atomic_pk_add") || has("ds_add_f") || has("ds_add_rtn_f") ||

@@ -90,7 +90,9 @@ void KernelLaunch::read_descriptor(const AddressSpace &memory) {
 }
 
 unsigned KernelLaunch::allocated_vgprs() const {
-  const unsigned granule = arch_.gfx9 || lanes_ == 32 ? 8 : 4; // of what is encoded
+  // Of what is encoded. Where there are two files, it is the size of each.
+  const bool is_large = arch_.gfx9 ? arch_.unified_registers : lanes_ == 32;
+  const unsigned granule = is_large ? 8 : 4;
   return ((rsrc1_ & 63) + 1) * granule;
 }
 

@@ -179,7 +179,11 @@ bool is_removed(const Arch &arch, std::string_view mnemonic) {
 }
 
 const char *llvm_processor(const Arch &arch) {
-  return arch.id == Gfx::gfx950 ? "gfx942" : arch.name;
+  switch (arch.id) {
+  case Gfx::gfx950: return "gfx942";
+  case Gfx::gfx1153: return "gfx1152"; // the same instructions
+  default: return arch.name;
+  }
 }
 
 } // namespace fade::sim

@@ -13,7 +13,19 @@ constexpr Arch with_row(std::string_view name, Arch a) {
   a.lds_bytes = a.gpu->unit.lds_bytes;
   a.engine_mhz = a.gpu->card.engine_mhz;
   a.has_agprs = a.gpu->unit.has_agprs;
+  a.unified_registers = a.gpu->unit.unified_registers;
   return a;
+}
+
+// APUs, which differ in their numbers of compute units and registers.
+constexpr Arch rdna35(Gfx id) {
+  return {.id = id,
+          .gfx10_up = true,
+          .gfx11 = true,
+          .gfx115 = true,
+          .packed_ids = true,
+          .architected_flat_scratch = true,
+          .is_apu = true};
 }
 
 // gfx1200 and gfx1201 differ in what a card has of them, not in their instructions.
@@ -42,13 +54,7 @@ constexpr Arch all_archs[] = {
                          .gfx11 = true,
                          .packed_ids = true,
                          .architected_flat_scratch = true}),
-    with_row("gfx1151", {.id = Gfx::gfx1151,
-                         .gfx10_up = true,
-                         .gfx11 = true,
-                         .gfx115 = true,
-                         .packed_ids = true,
-                         .architected_flat_scratch = true,
-                         .is_apu = true}),
+    with_row("gfx1151", rdna35(Gfx::gfx1151)),
     with_row("gfx950", {.id = Gfx::gfx950,
                         .gfx9 = true,
                         .gfx94 = true,
@@ -58,6 +64,10 @@ constexpr Arch all_archs[] = {
                         .sram_ecc = true}),
     with_row("gfx1200", rdna4(Gfx::gfx1200)),
     with_row("gfx1201", rdna4(Gfx::gfx1201)),
+    with_row("gfx908", {.id = Gfx::gfx908, .gfx9 = true, .sram_ecc = true}),
+    with_row("gfx1150", rdna35(Gfx::gfx1150)),
+    with_row("gfx1152", rdna35(Gfx::gfx1152)),
+    with_row("gfx1153", rdna35(Gfx::gfx1153)),
 };
 
 } // namespace

@@ -12,7 +12,20 @@ struct GpuInfo; // fade/gpu.h
 
 namespace fade::sim {
 
-enum class Gfx : uint8_t { gfx90a, gfx942, gfx1030, gfx1100, gfx1151, gfx950, gfx1200, gfx1201 };
+enum class Gfx : uint8_t {
+  gfx90a,
+  gfx942,
+  gfx1030,
+  gfx1100,
+  gfx1151,
+  gfx950,
+  gfx1200,
+  gfx1201,
+  gfx908,
+  gfx1150,
+  gfx1152,
+  gfx1153,
+};
 
 struct Arch {
   Gfx id;
@@ -33,6 +46,7 @@ struct Arch {
   const char *name = nullptr; // as LLVM's -mcpu
   uint32_t lds_bytes = 0, engine_mhz = 0;
   bool has_agprs = false;
+  bool unified_registers = false; // of which any instruction may take any; gfx908 has two files
 };
 
 // Null when the name is none that the software GPU knows.

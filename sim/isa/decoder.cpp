@@ -241,7 +241,7 @@ LlvmDisassembler::Answer Decoder::Llvm::halves(const Arch &arch, unsigned lanes,
                                                std::span<const uint8_t> bytes, uint64_t pc,
                                                bool with_text) {
   if (!arch.gfx11) return {};
-  if (!with_halves) with_halves.emplace(arch.name, lanes == 32, "+real-true16");
+  if (!with_halves) with_halves.emplace(llvm_processor(arch), lanes == 32, "+real-true16");
   auto answer = with_halves->disassemble(bytes, pc, with_text);
   if (answer.size == 0) {
     answer = disassembler.disassemble(WithoutHalves(bytes).span(), pc, with_text);

@@ -363,7 +363,7 @@ bool FieldReader::read_vop3p(Instruction &in) const {
     auto accumulator = [](Operand &o, bool acc) {
       if (o.is_vgpr() && acc) o.index += agpr_base;
     };
-    const bool acc_cd = bit(15);
+    const bool acc_cd = bit(15) || !arch_.unified_registers; // gfx908 adds to accumulators only
     accumulator(in.src[0], bit(59));
     accumulator(in.src[1], bit(60));
     accumulator(in.src[2],
@@ -401,7 +401,7 @@ void FieldReader::read_ds(Instruction &in) const {
   } else {
     in.offset = static_cast<int32_t>(field(0, 16));
   }
-  const unsigned acc = arch_.has_agprs && bit(25) ? agpr_base : 0;
+  const unsigned acc = arch_.unified_registers && bit(25) ? agpr_base : 0;
   in.src[0] = vector(field(32, 8));
   in.src[1] = vector(field(40, 8) + acc);
   in.src[2] = vector(field(48, 8) + acc);
@@ -419,7 +419,7 @@ void FieldReader::read_flat(Instruction &in) const {
   in.slc = bit(gfx11 ? 15 : 17);
   in.sc1 = arch_.gfx94 && bit(25);
   in.src[0] = vector(field(32, 8));
-  const unsigned acc = arch_.has_agprs && bit(55) ? agpr_base : 0;
+  const unsigned acc = arch_.unified_registers && bit(55) ? agpr_base : 0;
   in.src[1] = vector(field(40, 8) + acc);
   in.dst = vector(field(56, 8) + acc);
 
@@ -456,7 +456,7 @@ void FieldReader::read_mubuf(Instruction &in) const {
   in.slc = bit(gfx11 ? 12 : arch_.gfx9 ? 17 : 54);
   in.sc1 = arch_.gfx94 && bit(15);
   in.lds = !gfx11 && bit(16);
-  const unsigned acc = arch_.has_agprs && bit(55) ? agpr_base : 0;
+  const unsigned acc = arch_.unified_registers && bit(55) ? agpr_base : 0;
   in.src[0] = vector(field(32, 8));
   in.src[1] = vector(field(40, 8) + acc);
   in.dst = in.src[1];

@@ -8,6 +8,25 @@
 namespace fade::sim::kfd {
 namespace {
 
+// One shader engine; the memory is the host's, of 128 bits.
+Card small_apu(Gfx gfx, uint32_t device_id, uint32_t revision, uint32_t cus, uint32_t memory_mhz) {
+  return {.gfx = gfx,
+          .device_id = device_id,
+          .revision = revision,
+          .drm_family = 150,
+          .host_visible_vram = true,
+          .shader_arrays = 2,
+          .arrays_per_engine = 2,
+          .cus_per_array = cus,
+          .sdma_engines = 1,
+          .xgmi_sdma_engines = 0,
+          .memory_mhz = memory_mhz,
+          .memory_bits = 128,
+          .tiling = 0x00000545,
+          .firmware = 32,
+          .sdma_firmware = 14};
+}
+
 const std::vector<Card> &table() {
   static const std::vector<Card> cards = {
       {.gfx = Gfx::gfx90a,
@@ -133,6 +152,24 @@ const std::vector<Card> &table() {
        .tiling = 0x00000545,
        .firmware = 550,
        .sdma_firmware = 21},
+      {.gfx = Gfx::gfx908,
+       .device_id = 0x738c,
+       .revision = 0x01,
+       .drm_family = 141,
+       .host_visible_vram = true,
+       .shader_arrays = 8,
+       .arrays_per_engine = 1,
+       .cus_per_array = 16,
+       .sdma_engines = 2,
+       .xgmi_sdma_engines = 6,
+       .memory_mhz = 1200,
+       .memory_bits = 4096,
+       .tiling = 0x22014042,
+       .firmware = 67,
+       .sdma_firmware = 18},
+      small_apu(Gfx::gfx1150, 0x150e, 0xc1, 8, 938),
+      small_apu(Gfx::gfx1152, 0x1114, 0xc2, 4, 1000),
+      small_apu(Gfx::gfx1153, 0x1114, 0xc3, 2, 1000), // PCI numbers as gfx1152, not looked up
   };
   return cards;
 }

@@ -370,11 +370,11 @@ AccessPath path_of(Encoding encoding) {
   }
 }
 
-// Whether a load or store goes past the nearest cache, as atomic and volatile ones do. gfx90a marks
+// Whether a load or store goes past the nearest cache, as atomic and volatile ones do. gfx9 marks
 // non-temporal ones with GLC and SLC together.
 bool is_coherent(const Wave &w, const Instruction &in) {
   if (w.arch->gfx94) return in.glc || in.sc1;
-  return in.glc && !(w.arch->id == Gfx::gfx90a && in.slc);
+  return in.glc && !(w.arch->gfx9 && in.slc);
 }
 
 uint16_t data_of(const Instruction &in, AccessKind kind) {

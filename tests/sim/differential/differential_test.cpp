@@ -23,7 +23,8 @@ std::vector<Program> programs(uint64_t first, unsigned count) {
 
 std::vector<Target> tested_targets() {
   std::vector<Target> targets = all_targets();
-  for (const char *arch : {"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1201"}) {
+  for (const char *arch :
+       {"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1201", "gfx908"}) {
     Target flat{arch, 1}, few{arch, 3};
     flat.flat = true, few.few_registers = true;
     targets.push_back(flat), targets.push_back(few);

@@ -185,7 +185,8 @@ int main(int argc, char **argv) {
   app.add_option("count", options.count, "how many programs")->required();
   app.add_option("first-seed", options.first, "seed of the first one")->capture_default_str();
   app.add_option("--arch", options.arch, "only this architecture")
-      ->check(CLI::IsMember({"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1201"}));
+      ->check(CLI::IsMember(
+          {"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1201", "gfx908"}));
   app.add_option("--opt", options.opt, "only this optimisation level")
       ->check(CLI::IsMember({0, 1, 3}));
   app.add_option("--wave", options.wave, "only this wave size")->check(CLI::IsMember({32, 64}));

@@ -54,7 +54,8 @@ std::string Target::describe() const {
 
 std::vector<Target> all_targets() {
   std::vector<Target> targets;
-  for (const char *arch : {"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1201"})
+  for (const char *arch :
+       {"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1201", "gfx908"})
     for (int opt : {0, 1, 3}) {
       const Target t{arch, opt};
       if (!t.gfx9()) targets.push_back({arch, opt, 32});

@@ -66,7 +66,11 @@ INSTANTIATE_TEST_SUITE_P(, TopologyOfCardTest,
                                          // 8 GiB: the host's, as in files_for
                                          CardFacts{"gfx1151", 40, 8, 110501, 32},
                                          CardFacts{"gfx1200", 32, 16, 120000, 32},
-                                         CardFacts{"gfx1201", 64, 16, 120001, 32}),
+                                         CardFacts{"gfx1201", 64, 16, 120001, 32},
+                                         CardFacts{"gfx1150", 16, 8, 110500, 32},
+                                         CardFacts{"gfx1152", 8, 8, 110502, 32},
+                                         CardFacts{"gfx1153", 4, 8, 110503, 32},
+                                         CardFacts{"gfx908", 120, 32, 90008, 64}),
                          [](auto &test) { return test.param.arch; });
 
 TEST(TopologyTest, CountsMatchTheFolders) {

@@ -56,7 +56,8 @@ TEST_P(VectorMnemonics, AllHaveSemantics) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, VectorMnemonics,
-                         testing::Values("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"),
+                         testing::Values("gfx908", "gfx90a", "gfx942", "gfx1030", "gfx1100",
+                                         "gfx1150", "gfx1201"),
                          [](const auto &i) { return std::string(i.param); });
 
 } // namespace
