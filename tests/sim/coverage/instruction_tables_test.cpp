@@ -53,11 +53,11 @@ private:
   void scalar() {
     constexpr uint32_t literal = 0x01234567;
     for (uint32_t op = 0; op < 256; op++) {
-      note({0xbe800000 | 4 << 16 | op << 8 | 6});          // SOP1
+      note({0xbe800000 | 4 << 16 | op << 8 | 6});             // SOP1
       note({0xbe800000 | 4 << 16 | op << 8 | 0xff, literal}); // SOP1 with a literal
       note({0xbe800000 | op << 8 | 0xc1}), note({0xbe800000 | op << 8});
-      note({0xbf000000 | (op & 127) << 16 | 4 | 6 << 8}); // SOPC
-      note({0xbf800000 | (op & 127) << 16});              // SOPP
+      note({0xbf000000 | (op & 127) << 16 | 4 | 6 << 8});                    // SOPC
+      note({0xbf800000 | (op & 127) << 16});                                 // SOPP
       note({0x80000000 | (op & 127) << 23 | 4 | 6 << 8 | 8 << 16, literal}); // SOP2
       note({0xb0000000 | (op & 31) << 23 | 4 << 16 | 1, literal});           // SOPK
     }
@@ -137,14 +137,30 @@ const char *kind_of(std::string_view name) {
     const char *kind;
   };
   static constexpr Prefix prefixes[] = {
-      {"s_load", "scalar memory"},   {"s_buffer", "scalar memory"}, {"s_store", "scalar memory"},
-      {"s_scratch", "scalar memory"}, {"s_atomic", "scalar memory"}, {"s_dcache", "scalar memory"},
-      {"s_mem", "scalar memory"},    {"s_gl1", "scalar memory"},    {"s_atc", "scalar memory"},
-      {"s_prefetch", "scalar memory"}, {"s_", "scalar"},            {"v_mfma", "matrix"},
-      {"v_smfmac", "matrix"},        {"v_wmma", "matrix"},          {"v_swmmac", "matrix"},
-      {"v_cmp", "vector, comparisons"}, {"v_dual", "vector, two at once"}, {"v_", "vector"},
-      {"ds_", "LDS"},                {"buffer_", "buffers"},        {"tbuffer_", "buffers"},
-      {"flat_", "flat"},             {"global_", "global"},         {"scratch_", "scratch"},
+      {"s_load", "scalar memory"},
+      {"s_buffer", "scalar memory"},
+      {"s_store", "scalar memory"},
+      {"s_scratch", "scalar memory"},
+      {"s_atomic", "scalar memory"},
+      {"s_dcache", "scalar memory"},
+      {"s_mem", "scalar memory"},
+      {"s_gl1", "scalar memory"},
+      {"s_atc", "scalar memory"},
+      {"s_prefetch", "scalar memory"},
+      {"s_", "scalar"},
+      {"v_mfma", "matrix"},
+      {"v_smfmac", "matrix"},
+      {"v_wmma", "matrix"},
+      {"v_swmmac", "matrix"},
+      {"v_cmp", "vector, comparisons"},
+      {"v_dual", "vector, two at once"},
+      {"v_", "vector"},
+      {"ds_", "LDS"},
+      {"buffer_", "buffers"},
+      {"tbuffer_", "buffers"},
+      {"flat_", "flat"},
+      {"global_", "global"},
+      {"scratch_", "scratch"},
       {"image_", "images"},
   };
   for (const Prefix &p : prefixes)
@@ -191,7 +207,8 @@ Page page_of(const Arch &arch) {
   auto table = [&](const char *title, const std::map<std::string, std::string> &names) {
     if (names.empty()) return;
     out << "\n## " << title << "\n| kind | instructions |\n|---|---|\n";
-    for (const auto &[kind, list] : names) out << "| " << kind << " | `" << list.substr(1) << "` |\n";
+    for (const auto &[kind, list] : names)
+      out << "| " << kind << " | `" << list.substr(1) << "` |\n";
   };
   table("Executed, exact", exact);
   table("Executed, may differ from a card", inexact);
@@ -223,7 +240,8 @@ TEST(InstructionTables, AreWhatTheDecoderAndTheExecutorSay) {
     rows += page.row;
   }
   std::string overview = content_of(docs + "/software-gpu.md");
-  const std::string begin = "| GPU | instructions | executed | not exact | not executed |\n|---|---|---|---|---|\n";
+  const std::string begin =
+      "| GPU | instructions | executed | not exact | not executed |\n|---|---|---|---|---|\n";
   const size_t at = overview.find(begin);
   ASSERT_NE(at, overview.npos);
   const size_t first = at + begin.size(), end = overview.find("\n\n", first - 1);

@@ -67,7 +67,8 @@ TEST_P(MemoryMnemonics, AllHaveSemantics) {
   scan();
   EXPECT_GT(found_.size(), 350u);
   static const std::regex left_out(
-      "ds_.*_src2_.*|ds_gws_sema_.*|ds_ordered_count|ds_(add|sub)_gs_reg_rtn|ds_bvh_stack_.*|global_atomic_"
+      "ds_.*_src2_.*|ds_gws_sema_.*|ds_ordered_count|ds_(add|sub)_gs_reg_rtn|ds_bvh_stack_.*|"
+      "global_atomic_"
       "ordered_add_b64|"
       "image_bvh.*|image_msaa_load|image_.*_pck.*|image_get_lod|image_gather4h|image_atomic_f.*|"
       "image_(sample|gather4)(_.*)?_(c|o|g16|cd)(_.*)?|image_(sample|gather4)_(c|o|cd)");
