@@ -184,6 +184,12 @@ TEST(Gfx12SmallFloats, ConversionsNameTheByteOrTheHalf) {
   b.set_v(0, 0x11112222);
   EXPECT_EQ(b.eval("v_cvt_pk_fp8_f32 v0, v1, v2", {one, two}), 0x11114038u);
   EXPECT_EQ(b.eval("v_cvt_pk_fp8_f32 v0, v1, v2 op_sel:[0,0,1]", {two, 0xbf800000}), 0xb8404038u);
+  // With random bits, to one byte. 1.0625 lies half way between 1 and the next number.
+  b.set_v(0, 0x11111111u);
+  EXPECT_EQ(b.eval("v_cvt_sr_fp8_f32 v0, v1, v2 byte_sel:1", {0x3f880000, 0}), 0x11113811u);
+  EXPECT_EQ(b.eval("v_cvt_sr_fp8_f32 v0, v1, v2 byte_sel:3", {0x3f880000, 0xfffff000}),
+            0x39113811u);
+  EXPECT_EQ(b.eval("v_cvt_sr_bf8_f32 v0, v1, v2", {one, 0xffffffff}), 0x3911383cu);
   // Too large: NaN in fp8, infinity in bf8, unless FP16_OVFL is set.
   b.set_v(0, 0u);
   EXPECT_EQ(b.eval("v_cvt_pk_fp8_f32 v0, v1, v2", {0x49742400, 0xc9742400}), 0xff7fu);
