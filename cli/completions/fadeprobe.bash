@@ -38,7 +38,7 @@ _fadeprobe() {
   local words
   case $command in
     trace) words="--output --format --append --ranks --no-messages --api --api-log --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
-    profile) words="--output --events --thread-trace --peaks --rows --counts --no-counts --observe --times --timeline --kernels --dispatches --sample --exact --api --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
+    profile) words="--output --ranks --events --thread-trace --peaks --rows --counts --no-counts --observe --times --timeline --kernels --dispatches --sample --exact --api --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
     peaks) words="--output --gpu --help" ;;
     control) words="start stop flush status --help" ;;
     log) words="--output --format --append --ranks --graphs --operators --callstack --dot --rows --help" ;;

@@ -1,6 +1,7 @@
 #include "profile/command.h"
 
 #include "base/progress_line.h"
+#include "base/run_folder.h"
 #include "checks.h"
 #include "gpu_choice.h"
 #include "profile/block_counted_run.h"
@@ -9,16 +10,24 @@
 #include "profile/peaks.h"
 #include "profile/profile.h"
 #include "profile/thread_trace.h"
+#include "report/child.h"
+#include "report/finding_lines.h"
 #include "report/host_side.h"
 #include "report/page.h"
+#include "report/run_page.h"
+#include "run_launch.h"
 #include "trace/recorded_run.h"
+#include "trace/run.h"
+#include "trace/run_text.h"
 #include "trace/timeline.h"
+#include "trace/writer.h"
 #include "write_file.h"
 
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -123,17 +132,18 @@ bool writePage(Counted &counted, const host_trace::HostEvents &events,
 
 /// False, after a line that says why, if something could not be written.
 bool writeProfile(const host_trace::HostEvents &events, const ProfileOptions &options,
-                  Counted counted) {
+                  Counted counted, bool is_shown = true) {
   const auto [timed, program] = timesFor(options, events, counted);
   const profile::DagSummary summary = profile::summarize(program);
-  std::fputs(profile::textOf(program, summary, options.rows).c_str(), stdout);
+  if (is_shown) std::fputs(profile::textOf(program, summary, options.rows).c_str(), stdout);
   Status written = profile::writeDag(program, summary, options.directory + "/dag.json");
   if (counted.profile) {
     profile::addCriticality(program, summary, *counted.profile);
     profile::addLaunchOverhead(program, *counted.profile);
-    std::fputs(fmt::format("\n{}", profile::textOf(*counted.profile, options.rows)).c_str(),
-               stdout);
-    if (counted.log->is_sampled)
+    if (is_shown)
+      std::fputs(fmt::format("\n{}", profile::textOf(*counted.profile, options.rows)).c_str(),
+                 stdout);
+    if (is_shown && counted.log->is_sampled)
       for (const std::string &note : counted.log->notes)
         if (note.starts_with("Sampled: ")) std::fputs(fmt::format("{}\n", note).c_str(), stdout);
     if (written) written = profile::writeFiles(*counted.profile, options.directory);
@@ -267,6 +277,75 @@ Result<std::vector<profile::MeasuredPeaks>> peaksFor(const ProfileOptions &optio
   return std::vector<profile::MeasuredPeaks>();
 }
 
+/// What one process of a run has left in its folder. False, after a line that says why, if it
+/// cannot be read or written.
+bool profileProcess(const std::string &folder, ProfileOptions options, bool is_only,
+                    const std::vector<profile::MeasuredPeaks> &peaks) {
+  const auto events = host_trace::HostEvents::read(folder + "/events");
+  if (!events) {
+    complain(events.error().message());
+    return false;
+  }
+  Counted counted;
+  if (options.counts) counted.file = folder + "/report.jsonl";
+  for (const auto &[pid, process] : events->processes)
+    if (counted.application.empty()) counted.application = {process.program};
+  readCounts(counted, *events, false, peaks);
+  if (counted.profile)
+    (void)writeFile(folder + "/advice.jsonl",
+                    report::findingLines(*counted.log, counted.profile->findings));
+  if (!is_only) options.directory = folder;
+  return writeProfile(*events, options, std::move(counted), is_only);
+}
+
+/// All processes that have recorded into the folder: where they differ, and what they could gain.
+int showRun(const std::string &folder, std::size_t rows) {
+  const auto run = host_trace::Run::read(folder, "");
+  if (!run) {
+    complain(run.error().message());
+    return 1;
+  }
+  std::fputs((host_trace::describeRun(*run, rows) + report::adviceText(*run)).c_str(), stdout);
+  return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+/// profile -o run/: each process has its profile in its folder. One that is alone has it in the
+/// folder itself.
+int profileRun(ProfileOptions options, const std::vector<std::string> &application,
+               const std::vector<profile::MeasuredPeaks> &peaks) {
+  const auto launch = RunLaunch::begin(options.directory);
+  if (!launch) return 1;
+  if (options.counts && !meansSoftwareGpu(options.run.gpu)) {
+    complain("profile: in the folder of a run kernels are counted on the software GPU only; times "
+             "are measured");
+    options.counts = false;
+  }
+  if (options.counts) {
+    sampleUnlessToldOtherwise(options.run);
+    addCounting(options.run, launch->path(), false);
+  }
+  options.run.values.emplace_back("FADE_TRACE", launch->path());
+  options.run.values.emplace_back("FADE_TRACE_FORMAT", host_trace::kRunForm);
+  addRecording(options.run, "");
+  if (const auto code = prepareRun(options.run, application, true)) return *code;
+  launch->announce();
+  const ChildEnd end = runChild(application);
+  if (end.error != 0) {
+    complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
+    return end.exit_code;
+  }
+  const std::vector<std::string> folders = launch->folders();
+  const bool is_only = folders.size() == 1 && !RunLaunch::isBehindLauncher() &&
+                       !host_trace::readRunProcess(folders[0])->rank;
+  for (const std::string &folder : folders) (void)profileProcess(folder, options, is_only, peaks);
+  if (folders.empty() &&
+      (!ownRank() || namesRank(cli::valueOf(options.run.values, "FADE_RANKS"), ownRank())))
+    complain("the application did not use the GPU: there is nothing to profile");
+  if (!folders.empty() && !is_only && !RunLaunch::isBehindLauncher())
+    (void)showRun(launch->path(), options.rows);
+  endLike(end);
+}
+
 /// A thread trace in the same files and on the same page.
 int importTrace(const ProfileOptions &options) {
   auto trace = profile::readThreadTrace(options.thread_trace);
@@ -305,8 +384,12 @@ CLI::App *addProfileCommand(CLI::App &app, ProfileOptions &options) {
   command
       ->add_option("-o,--output", options.directory,
                    "output folder for profile.json, roofline.json, analysis.json and dag.json "
-                   "(default: profile)")
+                   "(default: profile); a name that ends in / is a run of many processes: each has "
+                   "a folder in it")
       ->type_name("DIR");
+  command->add_option("run", options.run_folder, "sum up a run of many processes: their folder")
+      ->type_name("DIR");
+  addVariable(*command, options.run, "--ranks", "FADE_RANKS", "N,N-N,...");
   command
       ->add_option("--events", options.events,
                    "profile recorded host events instead of running an application")
@@ -349,11 +432,12 @@ CLI::App *addProfileCommand(CLI::App &app, ProfileOptions &options) {
 
 int runProfile(ProfileOptions options, const std::vector<std::string> &application) {
   const int sources = (application.empty() ? 0 : 1) + (options.events.empty() ? 0 : 1) +
-                      (options.thread_trace.empty() ? 0 : 1);
+                      (options.thread_trace.empty() ? 0 : 1) + (options.run_folder.empty() ? 0 : 1);
   if (sources != 1) {
     complain("profile: give -- and an application, or --events FILE, or --thread-trace DIR");
     return kUsageError;
   }
+  if (!options.run_folder.empty()) return showRun(options.run_folder, options.rows);
   if (options.times == "model" && (!options.counts || application.empty())) {
     complain("--times model: the model needs counts of what kernels do (an application, and not "
              "--no-counts)");
@@ -364,6 +448,8 @@ int runProfile(ProfileOptions options, const std::vector<std::string> &applicati
     complain(peaks.error().message());
     return kUsageError;
   }
+  if (!application.empty() && options.directory.ends_with('/') && options.timeline.empty())
+    return profileRun(std::move(options), application, *peaks);
   options.directory = fs::absolute(options.directory);
   if (!options.timeline.empty()) {
     options.timeline = fs::absolute(options.timeline);

@@ -15,6 +15,7 @@ namespace fade::cli {
 struct ProfileOptions {
   RunOptions run;
   std::string directory = "profile";
+  std::string run_folder;   ///< of many processes that were profiled; shown instead of running one
   std::string events;       ///< of an application that has run already
   std::string thread_trace; ///< folder of rocprofv3
   std::string peaks;        ///< file; empty: the usual one, if it is there

@@ -172,6 +172,17 @@ std::vector<RunAdvice> adviceOf(const host_trace::Run &run) {
   return all;
 }
 
+std::string adviceText(const host_trace::Run &run) {
+  constexpr std::size_t most = 5;
+  const std::vector<RunAdvice> all = adviceOf(run);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, all.size()); ++i)
+    text += fmt::format("  {}: {}, up to {:.1f}%{}{}\n", all[i].kernel, all[i].cause,
+                        100 * all[i].most_gain, all[i].ranks.empty() ? "" : ", ranks ",
+                        rankList(all[i].ranks));
+  return text.empty() ? "" : "\nwhat to change\n" + text;
+}
+
 Json runPageData(const host_trace::Run &run, const std::string &title, const std::string &beside) {
   const std::vector<Unit> units = unitsOf(run);
   RunTotals totals;

@@ -24,6 +24,9 @@ struct RunAdvice {
 /// Reads advice.jsonl of all processes: one cause in one kernel is one line; the largest first.
 std::vector<RunAdvice> adviceOf(const host_trace::Run &run);
 
+/// The largest of them in a few lines; empty if there is none.
+std::string adviceText(const host_trace::Run &run);
+
 /// `beside`: the folder that the page will be in, for links to those of single ranks.
 Json runPageData(const host_trace::Run &run, const std::string &title, const std::string &beside);
 std::string runHtmlPage(const Json &data);

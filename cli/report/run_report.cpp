@@ -43,18 +43,6 @@ bool writeRunPage(const host_trace::Run &run, const std::string &title, const st
   return writeFile(path, report::runHtmlPage(report::runPageData(run, title, folder)));
 }
 
-/// What all ranks could gain, in a few lines.
-std::string adviceText(const host_trace::Run &run) {
-  constexpr std::size_t most = 5;
-  const std::vector<report::RunAdvice> all = report::adviceOf(run);
-  std::string text;
-  for (std::size_t i = 0; i < std::min(most, all.size()); ++i)
-    text += fmt::format("  {}: {}, up to {:.1f}%{}{}\n", all[i].kernel, all[i].cause,
-                        100 * all[i].most_gain, all[i].ranks.empty() ? "" : ", ranks ",
-                        rankList(all[i].ranks));
-  return text.empty() ? "" : "\nwhat to change\n" + text;
-}
-
 } // namespace
 
 int reportRun(const ReportOptions &options) {
@@ -142,7 +130,7 @@ int runIntoFolder(RunOptions run, const ReportOptions &outcome,
     for (const std::string &word : application) title += (title.empty() ? "" : " ") + word;
     if (all && writeRunPage(*all, title, launch->path() + kPage)) {
       constexpr std::size_t rows = 5;
-      fmt::print(stderr, "{}{}", host_trace::describeRun(*all, rows), adviceText(*all));
+      fmt::print(stderr, "{}{}", host_trace::describeRun(*all, rows), report::adviceText(*all));
       complain("see " + launch->path() + kPage);
     }
   }

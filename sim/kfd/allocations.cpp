@@ -7,7 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cinttypes>
+#include <cstdio>
+#include <fcntl.h>
+#include <string_view>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace fade::sim::kfd {
@@ -121,6 +126,9 @@ int Allocations::release(uint64_t handle) {
   if (it == buffers_.end()) return EINVAL;
   Buffer &b = it->second;
   unmap_everywhere(b);
+  if (b.imported) // the address stays reserved, as it was
+    mmap(reinterpret_cast<void *>(b.va), b.size, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   if (!b.borrowed) {
     uint64_t taken = BackingStore::round_up(b.size);
     if (b.stored) gpus_[b.gpu]->store().release(b.offset, b.size);
@@ -163,6 +171,53 @@ int Allocations::alias(uint64_t handle, size_t gpu, uint64_t va, uint64_t &new_h
   b.va = va;
   b.borrowed = true;
   b.mapped.clear();
+  new_handle = next_handle_++;
+  buffers_.emplace(new_handle, std::move(b));
+  return 0;
+}
+
+std::optional<SharedBuffer> Allocations::shared(const Buffer &b) const {
+  auto pid = static_cast<uint32_t>(getpid());
+  auto fd = static_cast<uint32_t>(gpus_[b.owner]->store().fd());
+  if (!b.stored || b.borrowed || b.offset % SharedBuffer::page != 0 ||
+      pid >> SharedBuffer::pid_bits != 0 || fd >> SharedBuffer::fd_bits != 0)
+    return std::nullopt;
+  const uint64_t size = BackingStore::round_up(b.size);
+  if (b.offset / SharedBuffer::page > UINT32_MAX || size / SharedBuffer::page > UINT32_MAX)
+    return std::nullopt;
+  return SharedBuffer{{pid | fd << SharedBuffer::pid_bits, b.flags,
+                       static_cast<uint32_t>(b.offset / SharedBuffer::page),
+                       static_cast<uint32_t>(size / SharedBuffer::page)}};
+}
+
+int Allocations::import(size_t gpu, uint64_t va, const SharedBuffer &from, uint64_t &new_handle) {
+  char path[64], target[64] = "";
+  std::snprintf(path, sizeof path, "/proc/%u/fd/%u", from.pid(), from.fd());
+  if (va == 0 || va % SharedBuffer::page != 0 || from.size() == 0) return EINVAL;
+  // Whatever the handle says: only memory of a GPU like this one is opened. Not by open(), which
+  // is hooked.
+  constexpr std::string_view memory = "/memfd:";
+  if (readlink(path, target, sizeof target - 1) < 0 ||
+      !std::string_view(target).starts_with(memory))
+    return EINVAL;
+  const int fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC));
+  if (fd < 0) return errno;
+  struct stat st {};
+  int error = EINVAL;
+  if (fstat(fd, &st) == 0 && from.offset() + from.size() <= static_cast<uint64_t>(st.st_size)) {
+    void *mapped = mmap(reinterpret_cast<void *>(va), from.size(), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(from.offset()));
+    error = mapped == MAP_FAILED ? errno : 0;
+  }
+  close(fd);
+  if (error) return error;
+  Buffer b;
+  b.gpu = b.owner = gpu;
+  b.va = va;
+  b.size = from.size();
+  b.flags = from.flags();
+  b.host = reinterpret_cast<std::byte *>(va);
+  b.borrowed = b.imported = true;
   new_handle = next_handle_++;
   buffers_.emplace(new_handle, std::move(b));
   return 0;

@@ -6,13 +6,28 @@
 #include "kfd/device_file.h"
 #include "kfd/kfd_abi.h"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
 namespace fade::sim::kfd {
+
+// What another process needs to know of a buffer.
+struct SharedBuffer {
+  static constexpr uint32_t fd_bits = 10, pid_bits = 22;
+  static constexpr uint64_t page = 4096;
+  std::array<uint32_t, 4> words{}; // process and descriptor, flags, place and size in pages
+
+  uint32_t pid() const { return words[0] & ((1u << pid_bits) - 1); }
+  uint32_t fd() const { return words[0] >> pid_bits; }
+  uint32_t flags() const { return words[1]; }
+  uint64_t offset() const { return words[2] * page; }
+  uint64_t size() const { return words[3] * page; }
+};
 
 // Not thread-safe: the driver's lock is held. Failing functions return an errno, 0 means success.
 class Allocations {
@@ -26,6 +41,7 @@ public:
     uint64_t offset = 0;   // in the GPU's file
     bool stored = false;   // takes part of the GPU's backing store
     bool borrowed = false; // another buffer's bytes
+    bool imported = false; // another process's, at `va` for the host, too
     std::set<size_t> mapped;
   };
 
@@ -39,6 +55,11 @@ public:
   int unmap(uint64_t handle, size_t gpu);
   // A new handle for the same bytes, at another address.
   int alias(uint64_t handle, size_t gpu, uint64_t va, uint64_t &new_handle);
+
+  // Of a buffer in the GPU's memory, or in host memory that the GPU's driver has made.
+  std::optional<SharedBuffer> shared(const Buffer &buffer) const;
+  // The bytes of another process's buffer, at an address that the caller has reserved.
+  int import(size_t gpu, uint64_t va, const SharedBuffer &from, uint64_t &new_handle);
 
   // Virtual memory management: part of a buffer at an address that the caller chose.
   int map_part(uint64_t handle, size_t gpu, uint64_t va, uint64_t offset, uint64_t size,

@@ -62,6 +62,8 @@ private:
   int map_memory(kfd_ioctl_map_memory_to_gpu_args &args);
   int unmap_memory(kfd_ioctl_unmap_memory_from_gpu_args &args);
   int shared_virtual_memory(kfd_ioctl_svm_args &args);
+  int export_ipc(IpcExport &args);
+  int import_ipc(IpcImport &args);
   int export_dmabuf(ExportDmabuf &args);
   int import_dmabuf(kfd_ioctl_import_dmabuf_args &args);
   int dmabuf_info(kfd_ioctl_get_dmabuf_info_args &args);

@@ -47,6 +47,9 @@ enum : uint8_t {
   available_memory = 0x23,
   export_dmabuf = 0x24,
   runtime_enable = 0x25,
+  // Of AMD's own driver, and of ROCr up to 6.
+  ipc_import = 0x80,
+  ipc_export = 0x81,
 };
 } // namespace request
 const char *name_of(uint8_t request);
@@ -65,6 +68,23 @@ struct ExportDmabuf { // since 1.12
   uint32_t flags;
   uint32_t dmabuf_fd;
 };
+
+// Memory of other processes.
+struct IpcImport {
+  uint64_t handle;
+  uint64_t va_addr;
+  uint64_t mmap_offset; // 0: the host has it at va_addr already
+  uint32_t share_handle[4];
+  uint32_t gpu_id;
+  uint32_t flags;
+};
+struct IpcExport {
+  uint64_t handle;
+  uint32_t share_handle[4];
+  uint32_t gpu_id;
+  uint32_t flags;
+};
+static_assert(sizeof(IpcImport) == 48 && sizeof(IpcExport) == 32);
 
 // kfd_event_data; since 1.14 a signal event carries its age in the first eight bytes.
 struct EventData {

@@ -74,6 +74,8 @@ const char *name_of(uint8_t request) {
                                       "EXPORT_DMABUF",
                                       "RUNTIME_ENABLE",
                                       "DBG_TRAP"};
+  if (request == request::ipc_import) return "IPC_IMPORT_HANDLE";
+  if (request == request::ipc_export) return "IPC_EXPORT_HANDLE";
   return request < std::size(names) ? names[request] : "(unknown)";
 }
 
@@ -122,6 +124,8 @@ int Driver::kfd_ioctl(uint8_t number, void *argument) {
   case request::svm: return shared_virtual_memory(as<kfd_ioctl_svm_args>(argument));
   case request::export_dmabuf: return export_dmabuf(as<ExportDmabuf>(argument));
   case request::import_dmabuf: return import_dmabuf(as<kfd_ioctl_import_dmabuf_args>(argument));
+  case request::ipc_export: return export_ipc(as<IpcExport>(argument));
+  case request::ipc_import: return import_ipc(as<IpcImport>(argument));
   case request::get_dmabuf_info: return dmabuf_info(as<kfd_ioctl_get_dmabuf_info_args>(argument));
   case request::available_memory: {
     auto &args = as<kfd_ioctl_get_available_memory_args>(argument);
@@ -344,6 +348,28 @@ int Driver::shared_virtual_memory(kfd_ioctl_svm_args &args) {
       space.unmap(args.start_addr, args.size);
   }
   return 0;
+}
+
+// ---- buffers of other processes. A handle says which process has it, and where in its GPU's file,
+// which others of the same user can open.
+
+int Driver::export_ipc(IpcExport &args) {
+  auto *buffer = allocations_.find(args.handle);
+  if (!buffer) return EINVAL;
+  auto where = allocations_.shared(*buffer);
+  if (!where) return EINVAL;
+  std::ranges::copy(where->words, args.share_handle);
+  return 0;
+}
+
+int Driver::import_ipc(IpcImport &args) {
+  auto gpu = gpu_of(args.gpu_id);
+  if (!gpu) return EINVAL;
+  SharedBuffer from;
+  std::ranges::copy(args.share_handle, from.words.begin());
+  args.mmap_offset = 0;
+  args.flags = from.flags();
+  return allocations_.import(*gpu, args.va_addr, from, args.handle);
 }
 
 // ---- buffers as descriptors. They name a buffer of this process; other processes cannot use them.

@@ -32,6 +32,65 @@ def use(times):
 """
 
 
+# Memory of one process that another one opens: gives the handle to its partner through a file, who reads, writes and closes it.
+SHARED = """
+import ctypes, os, sys, time
+class Handle(ctypes.Structure):
+    _fields_ = [('bytes', ctypes.c_char * 64)]
+hip = ctypes.CDLL('libamdhip64.so')
+hip.hipIpcOpenMemHandle.argtypes = [ctypes.c_void_p, Handle, ctypes.c_uint]
+SIZE = 1 << 20
+def done(result):
+    assert result == 0, result
+def bytes_of(memory, offset=0):
+    there = (ctypes.c_ubyte * SIZE)()
+    done(hip.hipMemcpy(there, memory, ctypes.c_size_t(SIZE), 2))
+    return bytes(there)
+def put(name, what):
+    with open(name + '.new', 'wb') as file:
+        file.write(what)
+    os.rename(name + '.new', name)
+def get(name):
+    end = time.monotonic() + 60
+    while not os.path.exists(name):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    with open(name, 'rb') as file:
+        return file.read()
+def give(at):
+    memory, handle = ctypes.c_void_p(), Handle()
+    done(hip.hipMalloc(ctypes.byref(memory), ctypes.c_size_t(SIZE)))
+    done(hip.hipMemset(memory, 7, ctypes.c_size_t(SIZE)))
+    done(hip.hipDeviceSynchronize())
+    done(hip.hipIpcGetMemHandle(ctypes.byref(handle), memory))
+    put(at + '/handle', ctypes.string_at(ctypes.byref(handle), 64))
+    get(at + '/written')
+    assert bytes_of(memory) == bytes([9]) * (SIZE // 2) + bytes([7]) * (SIZE // 2)
+    done(hip.hipMemset(memory, 5, ctypes.c_size_t(SIZE)))
+    done(hip.hipDeviceSynchronize())
+    put(at + '/again', b'x')
+    get(at + '/closed')
+    done(hip.hipFree(memory))
+    print('given', flush=True)
+def take(at):
+    memory = ctypes.c_void_p()
+    done(hip.hipIpcOpenMemHandle(ctypes.byref(memory), Handle.from_buffer_copy(get(at + '/handle')), 0))
+    assert bytes_of(memory) == bytes([7]) * SIZE
+    done(hip.hipMemset(memory, 9, ctypes.c_size_t(SIZE // 2)))
+    done(hip.hipDeviceSynchronize())
+    put(at + '/written', b'x')
+    get(at + '/again')
+    assert bytes_of(memory) == bytes([5]) * SIZE
+    done(hip.hipIpcCloseMemHandle(memory))
+    # What is allocated now may have its address.
+    done(hip.hipMalloc(ctypes.byref(memory), ctypes.c_size_t(SIZE)))
+    done(hip.hipMemset(memory, 3, ctypes.c_size_t(SIZE)))
+    assert bytes_of(memory) == bytes([3]) * SIZE
+    put(at + '/closed', b'x')
+    print('taken', flush=True)
+"""
+
+
 class Tests(fade.Test):
     def setUp(self):
         super().setUp()
@@ -44,6 +103,9 @@ class Tests(fade.Test):
 
     def in_front(self, ranks, app, options=()):
         return self.done([PROBE, "trace", "-o", self.folder, *options, "--", *MPIRUN, "-np", ranks, *app])
+
+    def in_front_of(self, app):
+        return self.done([PROBE, "trace", "-o", self.folder, "--", *app])
 
     def members(self, run=None):
         """By rank, or pid outside of a job: what process.json says, and the summary's lines by type and name."""
@@ -245,6 +307,37 @@ if __name__ == '__main__':
         lines = self.done([PROBE, "captures", "--json", self.folder]).stdout.splitlines()
         self.assertEqual(len(lines), 2)
         self.done([PROBE, "replay", os.path.dirname(captures[0]), "--on", "software"])
+
+    # ---- profiled
+
+    def test_profiles_of_all_ranks(self):
+        result = self.done([PROBE, "profile", "-o", self.folder, "--", *MPIRUN, "-np", 2, *BY_RANK])
+        times = {}
+        for name in glob.glob(self.folder + "host=*/rank=*/pid=*/profile.json"):
+            with open(name) as file:
+                times[name.split("/")[-3]] = [x["metrics"]["dispatches"] for x in json.load(file)["kernels"] if x["kernel"].startswith("step")]
+        self.assertEqual(times, {"rank=0": [2], "rank=1": [3]})
+        self.assertEqual(len(glob.glob(self.folder + "*/*/*/report.html")), 2)
+        self.assertRegex(result.stdout, r"2 processes on 1 host, ranks 0-1\n(.|\n)*\nslowest: rank ")
+        self.assertIn("ranks 0-1\n", self.done([PROBE, "profile", self.folder]).stdout)
+        # One process that is no rank has it as without a run.
+        self.done([PROBE, "profile", "-o", self.path("single/"), "--", PLAIN, 2])
+        self.assertTrue(os.path.exists(self.path("single/profile.json")))
+
+    # ---- memory of other processes
+
+    def test_two_processes_share_memory(self):
+        script = "import os\nchild = os.fork()\n" + SHARED + "\n(give if child else take)(sys.argv[1])\nif child: assert os.wait()[1] == 0\n"
+        result = self.in_front_of([sys.executable, "-c", script, self.dir])
+        self.assertEqual(sorted(result.stdout.split()), ["given", "taken"])
+        calls = self.counts(self.members(), "call")
+        self.assertEqual((calls["hipIpcGetMemHandle"], calls["hipIpcOpenMemHandle"], calls["hipIpcCloseMemHandle"]), (1, 1, 1))
+
+    def test_two_ranks_share_memory(self):
+        script = SHARED + f"\n(give if os.environ['{RANK}'] == '0' else take)(sys.argv[1])\n"
+        result = self.in_front(2, [sys.executable, "-c", script, self.dir])
+        self.assertEqual(sorted(result.stdout.split()), ["given", "taken"])
+        self.assertEqual(sorted(self.members()), [0, 1])
 
     # ---- messages
 
