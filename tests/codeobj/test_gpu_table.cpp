@@ -112,7 +112,7 @@ TEST(GpuTable, CardsAreConsistent) {
     EXPECT_EQ(gpu.rates.vector_f32 % 128, 0);
     EXPECT_GT(gpu.rates.vector_f32, 0);
   }
-  EXPECT_EQ(cards, 13u);
+  EXPECT_EQ(cards, 16u);
 }
 
 TEST(GpuTable, PeakRatesAreThoseThatAmdPublishes) {
