@@ -101,6 +101,14 @@ template <bool broken> __global__ void private_array(const int *in, int *out, in
 __device__ int from_host[64], not_written_by_all[64];
 __constant__ int constants[64];
 // Written in all kinds of ways, and never by a store that anybody sees.
+// Loads all over an allocation, of which everything but the last element was written.
+template <bool broken> __global__ void scattered(const int *p, int n, int *out) {
+  int sum = 0;
+  for (int k = 0; k < 40; ++k) sum += p[(threadIdx.x * 257 + k * 64) % (n - 1)];
+  sum += p[threadIdx.x == 63 ? n - 1 : threadIdx.x * 200]; // finds: init
+  out[threadIdx.x] = sum;
+}
+
 __global__ void sum_of(const int *p, int n, int *out) {
   int sum = from_host[threadIdx.x % 64] + constants[threadIdx.x % 64] + not_written_by_all[3];
   for (int i = threadIdx.x; i < n; i += blockDim.x) sum += p[i];
@@ -201,6 +209,13 @@ template <bool broken> int run() {
     HIP(hipMemcpy(mixed.data, source.data(), 1000, hipMemcpyHostToDevice));
     copied_an_eighth<false><<<1, 64>>>(mixed.data, n, out.data);
     copied_and_never_used<<<1, 64>>>(reinterpret_cast<float4 *>(in.data), reinterpret_cast<float4 *>(out.data));
+    finish();
+  }
+  {
+    constexpr int n = 1 << 14;
+    Device<int> p(n, false);
+    HIP(hipMemset(p.data, 1, 4 * n - (broken ? 4 : 0)));
+    scattered<broken><<<1, 64>>>(p.data, n, out.data);
     finish();
   }
   {
