@@ -12,47 +12,55 @@
 #include "semantics/opcodes.h"
 #include "semantics/small_float.h"
 
-#include <array>
+#include <bit>
 
 namespace fade::sim {
 namespace {
 
 constexpr unsigned per_lane = 32, per_scale = 32;
 
-struct InputFormat {
-  unsigned width;
-  std::array<f32, 256> values; // of all codes
-};
-InputFormat made_from(const SmallFormat &f) {
-  InputFormat r{static_cast<unsigned>(f.width()), {}};
-  for (u32 code = 0; code < 1u << f.width(); code++) r.values[code] = small_value(f, code);
-  return r;
-}
-// As CBSZ and BLGP number them. Which format 5 to 7 are is not defined; the last one is taken.
-const InputFormat &input_format(unsigned number) {
-  static const InputFormat formats[] = {made_from(ocp_fp8), made_from(ocp_bf8), made_from(ocp_fp6),
-                                        made_from(ocp_bf6), made_from(ocp_fp4)};
-  return formats[std::min(number, 4u)];
+// A number's bits moved to where an f32 has them are off by a power of two, also of denormals. No
+// branches, so that it vectorises.
+template <const SmallFormat &F> f32 value_of(u32 code) {
+  constexpr u32 magnitudes = F.sign() - 1;
+  constexpr f32 factor = std::bit_cast<f32>(static_cast<u32>(254 - F.bias) << 23); // 2^(127 - bias)
+  const u32 magnitude_code = code & magnitudes;
+  u32 value = bits(as_f32(magnitude_code << (23 - F.mantissa)) * factor);
+  if constexpr (F.has_nan()) {
+    constexpr u32 infinity_bits = 0x7f800000, nan_bits = 0x7fc00000;
+    const u32 special = F.infinity && magnitude_code == F.infinity ? infinity_bits : nan_bits;
+    value = magnitude_code > F.largest ? special : value;
+  }
+  return as_f32(value | (code & F.sign()) << (32 - F.width()));
 }
 
 // A by columns, or B by rows.
-template <unsigned M, unsigned K>
-void load_input(const Wave &w, const Operand &o, const InputFormat &f, f32 (&out)[K][M]) {
-  const bool in_halves = f.width == 8;
-  const u32 mask = (1u << f.width) - 1;
+template <const SmallFormat &F, unsigned M, unsigned K>
+void load_format(const Wave &w, const Operand &o, f32 (&out)[K][M]) {
+  constexpr unsigned width = static_cast<unsigned>(F.width());
   for (unsigned e = 0; e < per_lane; e++) {
-    const unsigned bit = e * f.width, word = bit / 32, shift = bit % 32;
-    const Row &low = w.vgpr[o.index + word];
-    const bool crosses = shift + f.width > 32;
-    const Row &high = w.vgpr[o.index + word + crosses];
+    const unsigned bit = e * width, word = bit / 32, shift = bit % 32;
+    const bool crosses = shift + width > 32;
+    const Row &low = w.vgpr[o.index + word], &high = w.vgpr[o.index + word + crosses];
+    const u32 from_high = crosses ? ~0u : 0, high_shift = crosses ? 32 - shift : 0;
     for (unsigned group = 0; group < 64 / M; group++) {
-      const unsigned k = in_halves ? e / 16 * (K / 2) + 16 * group + e % 16 : per_lane * group + e;
+      const unsigned k = width == 8 ? e / 16 * (K / 2) + 16 * group + e % 16 : per_lane * group + e;
       for (unsigned i = 0; i < M; i++) {
         const unsigned lane = M * group + i;
-        const u64 both = u64{high[lane]} << 32 | low[lane];
-        out[k][i] = f.values[(crosses ? both >> shift : u64{low[lane] >> shift}) & mask];
+        out[k][i] = value_of<F>(low[lane] >> shift | (high[lane] & from_high) << high_shift);
       }
     }
+  }
+}
+// As CBSZ and BLGP number the formats. Which 5 to 7 are is not defined; the last one is taken.
+template <unsigned M, unsigned K>
+void load_input(const Wave &w, const Operand &o, unsigned format, f32 (&out)[K][M]) {
+  switch (format) {
+  case 0: return load_format<ocp_fp8>(w, o, out);
+  case 1: return load_format<ocp_bf8>(w, o, out);
+  case 2: return load_format<ocp_fp6>(w, o, out);
+  case 3: return load_format<ocp_bf6>(w, o, out);
+  default: return load_format<ocp_fp4>(w, o, out);
   }
 }
 
@@ -73,15 +81,15 @@ void load_scales(const Wave &w, const Instruction *load, unsigned s, f64 (&out)[
         exponent = static_cast<u32>(scalar_value(w, o, Type::b32)) >> 8 * byte & 0xff;
     }
     out[lane / M][lane % M] =
-        exponent == 255 ? default_nan<f64>() : ldexp(f64{1}, static_cast<int>(exponent) - 127);
+        exponent == 255 ? default_nan<f64>() : as_f64(u64{exponent + 1023 - 127} << 52);
   }
 }
 
 template <unsigned M, unsigned K> void run_f8f6f4(Wave &w, const Instruction &in) {
   constexpr unsigned scales = K / per_scale, around = 64 / M;
   f32 a[K][M], b[K][M], d[M][M];
-  load_input(w, in.src[0], input_format(in.cbsz), a);
-  load_input(w, in.src[1], input_format(in.blgp), b);
+  load_input(w, in.src[0], in.cbsz, a);
+  load_input(w, in.src[1], in.blgp, b);
   f64 scale_a[scales][M], scale_b[scales][M];
   load_scales(w, in.paired, 0, scale_a);
   load_scales(w, in.paired, 1, scale_b);
@@ -90,26 +98,35 @@ template <unsigned M, unsigned K> void run_f8f6f4(Wave &w, const Instruction &in
   auto lane = [](unsigned i) { return M * (i / 4 % around); };
 
   const bool stays_finite = w.mode >> 23 & 1; // MODE.FP16_OVFL
-  for (unsigned i = 0; i < M; i++) {
-    f32 sum[M];
+  for (unsigned i = 0; i < M; i++)
     for (unsigned j = 0; j < M; j++)
-      sum[j] = in.src[2].is_vgpr()
-                   ? as_f32(w.vgpr[in.src[2].index + reg(i)][lane(i) + j])
-                   : as_f32(static_cast<u32>(scalar_value(w, in.src[2], Type::f32)));
+      d[i][j] = in.src[2].is_vgpr()
+                    ? as_f32(w.vgpr[in.src[2].index + reg(i)][lane(i) + j])
+                    : as_f32(static_cast<u32>(scalar_value(w, in.src[2], Type::f32)));
+  auto add = [&](unsigned i, unsigned block, const f32(&part)[M]) {
+    const f64 scale = scale_a[block][i];
+    for (unsigned j = 0; j < M; j++)
+      d[i][j] = static_cast<f32>(f64{part[j]} * (scale * scale_b[block][j]) + f64{d[i][j]});
+  };
+  // Two rows at once: enough sums that do not wait for each other.
+  for (unsigned i = 0; i < M; i += 2)
     for (unsigned block = 0; block < scales; block++) {
-      f32 part[M] = {};
-      for (unsigned k = per_scale * block; k < per_scale * (block + 1); k++)
-        for (unsigned j = 0; j < M; j++) part[j] = __builtin_fmaf(a[k][i], b[k][j], part[j]);
-      const f64 scale = scale_a[block][i];
-      for (unsigned j = 0; j < M; j++)
-        sum[j] = static_cast<f32>(f64{part[j]} * (scale * scale_b[block][j]) + f64{sum[j]});
+      f32 upper[M] = {}, lower[M] = {};
+      for (unsigned k = per_scale * block; k < per_scale * (block + 1); k++) {
+        const f32 x = a[k][i], y = a[k][i + 1];
+        for (unsigned j = 0; j < M; j++) {
+          upper[j] = __builtin_fmaf(x, b[k][j], upper[j]);
+          lower[j] = __builtin_fmaf(y, b[k][j], lower[j]);
+        }
+      }
+      add(i, block, upper), add(i + 1, block, lower);
     }
-    for (unsigned j = 0; j < M; j++) {
-      d[i][j] = is_nan(sum[j]) ? default_nan<f32>() : sum[j];
-      if (stays_finite && is_infinite(sum[j]))
-        d[i][j] = with_sign(std::numeric_limits<f32>::max(), sign_of(sum[j]));
+  for (auto &row : d)
+    for (f32 &x : row) {
+      if (stays_finite && is_infinite(x))
+        x = with_sign(std::numeric_limits<f32>::max(), sign_of(x));
+      x = is_nan(x) ? default_nan<f32>() : x;
     }
-  }
   for (unsigned i = 0; i < M; i++)
     for (unsigned j = 0; j < M; j++) w.vgpr[in.dst.index + reg(i)][lane(i) + j] = bits(d[i][j]);
 }
