@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""How runs of many events and many ranks scale: scale.py FADEPROBE DL_CALLS [most events] [most ranks]
+"""How runs of many events and many ranks scale: scale.py FADEPROBE DL_CALLS [most events] [most ranks] [most ranks with tables]
 
 DL_CALLS is e2e_dl_calls of the end-to-end tests. One process makes 1e4, 1e5, ... up to `most events` (1e7) HIP calls into the folder of a
-run; then the folder of one rank with 1e5 calls stands for 4, 16, ... up to `most ranks` (256), under other names. Prints a table for both: seconds and
+run; then the folder of one rank with 1e5 calls stands for 4, 16, ... up to `most ranks` (256), under other names (tables take as long for each rank, and may be left out for many). Prints a table for both: seconds and
 largest memory of what reads them, and sizes."""
 import glob
 import json
@@ -16,6 +16,7 @@ import time
 probe, program = sys.argv[1:3]
 most_events = int(float(sys.argv[3])) if len(sys.argv) > 3 else 10**7
 most_ranks = int(sys.argv[4]) if len(sys.argv) > 4 else 256
+most_tables = int(sys.argv[5]) if len(sys.argv) > 5 else most_ranks
 CALLS_OF_A_RANK = 100_000
 
 
@@ -38,10 +39,12 @@ def cell(measured):
     return "{:.2f} s ({:.2f}), {:.0f} MB".format(*measured)
 
 
-def readers(path, folder):
-    """Cells for the summary of a run without and with what the trace writer has made, its page, and tables."""
+def readers(path, folder, with_tables=True):
+    """Cells for the text of a run, its tables and their size."""
     tables = os.path.join(folder, "tables")
     cells = [cell(run(probe, "log", path))]
+    if not with_tables:
+        return [*cells, "", ""]
     cells.append(cell(run(probe, "log", path, "--format", "parquet", "-o", tables)))
     cells.append(f"{size(tables) / 1e6:.1f} MB")
     shutil.rmtree(tables)
@@ -50,7 +53,7 @@ def readers(path, folder):
 
 def main():
     with tempfile.TemporaryDirectory(prefix="fade-scale-") as folder:
-        print("| calls in one process | application and summary | events | of which read again | `log run/` | tables | |\n|---|---|---|---|---|---|---|")
+        print("| calls in one process | application and summary | events | summary from events | `log run/` | tables | |\n|---|---|---|---|---|---|---|")
         calls = 10_000
         while calls <= most_events:
             path = os.path.join(folder, "run/")
@@ -80,7 +83,7 @@ def main():
                     lines[0].update(host=f"node{rank // 8}", boot_id=f"boot{rank // 8}", pid=1000 + rank, rank=rank, ranks=ranks, job="scale")
                     with open(os.path.join(to, name), "w") as file:
                         file.writelines(json.dumps(line) + "\n" for line in lines)
-            log, tables, bytes_of = readers(path, folder)
+            log, tables, bytes_of = readers(path, folder, ranks <= most_tables)
             page = os.path.join(folder, "page.html")
             report = cell(run(probe, "report", path, "-o", page))
             print(f"| {ranks} | {log} | {report} | {os.path.getsize(page) / 1e3:.0f} KB | {tables} | {bytes_of} |", flush=True)
