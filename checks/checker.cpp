@@ -1,5 +1,6 @@
 #include "checks/checker.h"
 
+#include "checks/access_spans.h"
 #include "checks/allocations.h"
 #include "checks/captured.h"
 #include "checks/finding_log.h"
@@ -64,7 +65,8 @@ class Worker : public WorkerObserver {
 public:
   explicit Worker(Job &job)
       : job_(job), reporter_(job.dispatch, &job.stacks()),
-        memory_(job.memory, job.dispatch, job.launched), decoder_(job.memory, job.dispatch.gpu) {}
+        memory_(job.memory, job.dispatch, job.launched), spans_(job.dispatch),
+        decoder_(job.memory, job.dispatch.gpu) {}
 
   void groupBegins(ObservedGroup &group) override {
     if (!job_.reports || !wantsGroup(group)) return;
@@ -138,7 +140,10 @@ private:
   /// Its pc is a site.
   void look(GroupCheck *check, const ObservedWave &wave, const ObservedAccess &access) {
     const LaneSpan span(access);
-    if (check && job_.options.has(Check::memory)) memory_.access(wave, access, span, reporter_);
+    if (check && job_.options.has(Check::memory)) {
+      memory_.access(wave, access, span, reporter_);
+      spans_.access(wave, access, span, reporter_);
+    }
     switch (access.space) {
     case AccessSpace::lds:
       if (check) check->lds(wave, access, span, reporter_);
@@ -177,6 +182,7 @@ private:
   Job &job_;
   Reporter reporter_;
   MemoryCheck memory_;
+  AccessSpans spans_;
   InitCheck init_;
   CallDecoder decoder_;
 };
@@ -218,6 +224,7 @@ public:
     before_ = QueueOrder::instance().begins(dispatch.queue_address, dispatch.packet_index);
     job_.launched =
         QueueOrder::instance().submittedAt(dispatch.queue_address, dispatch.packet_index);
+    command_ = QueueOrder::instance().commandOf(dispatch.queue_address, dispatch.packet_index);
   }
   WorkerObserver *worker(uint32_t n) override {
     if (!workers_[n]) workers_[n] = std::make_unique<Worker>(job_);
@@ -228,14 +235,19 @@ public:
   void end(const ObservedEnd &end) override {
     if (job_.reports) FindingLog::instance().addInexact(end.inexact);
     workers_.clear();
-    if (job_.races && QueueOrder::instance().hasSeveralQueues())
+    if (job_.races && mayOverlap())
       OverlapCheck::instance().ended({std::move(job_.races), std::move(before_),
-                                      job_.dispatch.queue_address, job_.dispatch.packet_index});
+                                      job_.dispatch.queue_address, job_.dispatch.packet_index,
+                                      std::move(command_)});
   }
 
 private:
+  /// A second stream may come at any time.
+  bool mayOverlap() const { return command_ || QueueOrder::instance().hasSeveralQueues(); }
+
   Job job_;
   QueueTimes before_;
+  StreamOrder::Ptr command_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 

@@ -5,7 +5,7 @@
 // from the first moment, and fadeprobe reads the file when the process is gone. Text, source lines
 // and JSON are made there, outside of the application.
 //
-//   header | findings[] | code objects[] | allocations[] | strings
+//   header | findings[] | code objects[] | allocations[] | spans[] | strings
 //
 // The file is sparse: what is not used takes no room. One per process and program that it runs, in
 // FADE_CHECK_DIR; if that ends with '/', in the folder of the process there (base/run_folder.h).
@@ -17,8 +17,9 @@
 namespace fade::checks {
 
 inline constexpr uint32_t kFileMagic = 0x46434844; // "DHCF"
-inline constexpr uint32_t kFileVersion = 10;
+inline constexpr uint32_t kFileVersion = 11;
 inline constexpr uint32_t kMostFindings = 2048, kMostCode = 4096, kMostAllocations = 1 << 16;
+inline constexpr uint32_t kMostSpans = 1 << 13;
 inline constexpr uint32_t kStringBytes = 8 << 20;
 
 enum class Check : uint32_t {
@@ -69,6 +70,11 @@ enum class Problem : uint32_t {
   overflow,          ///< a conversion that makes an infinity of a finite value
   flushed,           ///< a result that is denormal, or would be with the operands, is 0
   half_wave,         ///< in order only because a wave has 64 lanes
+  array_bounds,      ///< beyond a variable of LDS or of the code object, into another one
+  copy_overlap,      ///< a race between a dispatch and a copy or fill of the host's
+  unregistered,      ///< host memory, while a dispatch or a copy may use it
+  freed_early,       ///< memory of a pool, while another stream may use it
+  used_early,        ///< memory of a pool, before the stream that allocates it
   count
 };
 
@@ -135,7 +141,8 @@ constexpr uint32_t kCountersApart = 1u << 8;
 struct Finding {
   uint32_t check, problem, space, waves; ///< waves: sync, how many came; wait: WaitCounter;
                                          ///< hazard: states that there are; hang: wave's number;
-                                         ///< inactive_lane: whether it has a work-item
+                                         ///< inactive_lane: whether it has a work-item;
+                                         ///< copies: whether the call writes
   uint64_t count;                        ///< atomically counted
   String kernel, gpu;
   uint64_t dispatch; ///< of the first occurrence
@@ -154,11 +161,22 @@ struct Finding {
   AllocationInfo allocation;
   HostCall called_by[kMostCallers]; ///< if it is the host's error; then there is no `place`
   String api;                       ///< what it called
-  uint32_t unused;
+  String other_api;                 ///< likewise, of the other side
+  HostCall other_by[kMostCallers];
 };
 
 struct CodeInfo {
   uint64_t base, size, delta;
+};
+
+/// All that an instruction of a kernel touched in LDS, or in the memory of its code object: only
+/// fadeprobe knows which variables are there.
+struct Span {
+  String kernel, gpu;
+  uint32_t space, size;
+  uint64_t lowest, highest; ///< addresses of lanes
+  uint64_t dispatches[2];   ///< of the lowest and of the highest, the first
+  Place low, high;
 };
 
 /// The way through the runtime of the last allocation that a function made.
@@ -172,7 +190,7 @@ struct FileHeader {
   uint32_t pid;
   uint32_t inexact;          ///< bits of Inexact, of all dispatches that were checked
   uint32_t observer_version; ///< what the GPU asked for, if it is not this library's; else 0
-  uint32_t unused;
+  uint32_t spans;            ///< used, atomically
   uint32_t findings, code, allocations, strings; ///< used; findings atomically
   uint64_t lost;       ///< occurrences of findings for which there was no room
   uint64_t dispatches; ///< that were checked
@@ -184,11 +202,13 @@ struct FileHeader {
 inline constexpr uint64_t kFindingsAt = 4096;
 inline constexpr uint64_t kCodeAt = kFindingsAt + sizeof(Finding) * kMostFindings;
 inline constexpr uint64_t kAllocationsAt = kCodeAt + sizeof(CodeInfo) * kMostCode;
-inline constexpr uint64_t kStringsAt = kAllocationsAt + sizeof(AllocationInfo) * kMostAllocations;
+inline constexpr uint64_t kSpansAt = kAllocationsAt + sizeof(AllocationInfo) * kMostAllocations;
+inline constexpr uint64_t kStringsAt = kSpansAt + sizeof(Span) * kMostSpans;
 inline constexpr uint64_t kFileBytes = kStringsAt + kStringBytes;
 
 static_assert(std::is_trivially_copyable_v<Finding> && sizeof(FileHeader) <= kFindingsAt);
-static_assert(sizeof(Place) == 96 && sizeof(AllocationInfo) == 168 && sizeof(Finding) == 608);
-static_assert(kCodeAt % 8 == 0 && kAllocationsAt % 8 == 0 && kStringsAt % 8 == 0);
+static_assert(sizeof(Place) == 96 && sizeof(AllocationInfo) == 168 && sizeof(Finding) == 672);
+static_assert(kCodeAt % 8 == 0 && kAllocationsAt % 8 == 0 && kSpansAt % 8 == 0 &&
+              kStringsAt % 8 == 0);
 
 } // namespace fade::checks

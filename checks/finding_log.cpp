@@ -38,6 +38,11 @@ int64_t rankNumber() {
   return error == std::errc() && at == text.data() + text.size() && rank >= 0 ? rank : kNoRank;
 }
 
+/// Which of two work-items at the same address is shown.
+auto whoOf(uint64_t dispatch, const Place &p) {
+  return std::tuple(dispatch, p.group[2], p.group[1], p.group[0], p.item[2], p.item[1], p.item[0]);
+}
+
 } // namespace
 
 FindingLog &FindingLog::instance() {
@@ -117,7 +122,8 @@ void FindingLog::add(const Finding &finding, uint64_t times) {
   const bool of_host = finding.called_by[0].module != 0;
   const auto key = std::tuple(finding.check << 8 | finding.problem,
                               of_host ? finding.called_by[0].address : finding.place.pc,
-                              finding.other.pc, finding.place.code ? finding.place.code : 0u,
+                              finding.other.pc ? finding.other.pc : finding.other_by[0].address,
+                              finding.place.code ? finding.place.code : 0u,
                               callersOf(finding.place), callersOf(finding.other));
   const auto [at, is_new] = known_.emplace(key, header().findings);
   auto *findings = table<Finding>(kFindingsAt);
@@ -180,6 +186,41 @@ void FindingLog::locate(Place &place) const {
         caller = caller - code[i].base < code[i].size ? caller - code[i].delta : 0;
       return;
     }
+}
+
+CodeInfo FindingLog::codeAt(uint64_t address) const {
+  if (!base_) return {};
+  const std::lock_guard lock(mutex_);
+  const auto *code = table<CodeInfo>(kCodeAt);
+  for (uint32_t i = header().code; i-- > 0;)
+    if (address - code[i].base < code[i].size) return code[i];
+  return {};
+}
+
+void FindingLog::addSpan(Span span) {
+  if (!base_ || in_child) return;
+  locate(span.low), locate(span.high);
+  const std::lock_guard lock(mutex_);
+  const auto [at, is_new] =
+      spans_.emplace(std::tuple(span.kernel, span.space, span.low.pc), header().spans);
+  auto *spans = table<Span>(kSpansAt);
+  if (is_new) {
+    if (header().spans == kMostSpans ||
+        !hasRoom(kSpansAt + at->second * sizeof(Span), sizeof(Span))) {
+      spans_.erase(at);
+      return;
+    }
+    spans[at->second] = span;
+    __atomic_store_n(&header().spans, at->second + 1, __ATOMIC_RELEASE);
+    return;
+  }
+  Span &known = spans[at->second];
+  if (std::tuple(span.lowest, whoOf(span.dispatches[0], span.low)) <
+      std::tuple(known.lowest, whoOf(known.dispatches[0], known.low)))
+    known.lowest = span.lowest, known.low = span.low, known.dispatches[0] = span.dispatches[0];
+  if (std::tuple(~span.highest, whoOf(span.dispatches[1], span.high)) <
+      std::tuple(~known.highest, whoOf(known.dispatches[1], known.high)))
+    known.highest = span.highest, known.high = span.high, known.dispatches[1] = span.dispatches[1];
 }
 
 uint32_t FindingLog::addAllocation(const AllocationInfo &info) {

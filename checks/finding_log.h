@@ -37,6 +37,11 @@ public:
   /// Fills in which code object an instruction belongs to.
   void locate(Place &place) const;
 
+  /// The memory of the code object that an address is in; empty if there is none.
+  CodeInfo codeAt(uint64_t address) const;
+  /// What one dispatch's instruction touched is joined with what others did.
+  void addSpan(Span span);
+
   /// For the check of leaks: a place in the table of allocations, taken and given back.
   uint32_t addAllocation(const AllocationInfo &info);
   void removeAllocation(uint32_t slot);
@@ -65,6 +70,7 @@ private:
   mutable std::mutex mutex_;
   std::map<std::tuple<uint32_t, uint64_t, uint64_t, uint32_t, Callers, Callers>, uint32_t> known_;
   std::map<std::string, String, std::less<>> strings_;
+  std::map<std::tuple<String, uint32_t, uint64_t>, uint32_t> spans_; ///< kernel, space, pc
   std::vector<uint32_t> free_slots_;
 };
 

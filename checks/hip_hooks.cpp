@@ -10,6 +10,7 @@
 #include "checks/call_site.h"
 #include "checks/init_check.h"
 #include "checks/options.h"
+#include "checks/stream_calls.h"
 #include "checks/stream_memory.h"
 
 #include "base/diagnostics.h"
@@ -137,15 +138,41 @@ void noteRectangleArguments(void *to, uint64_t pitch, const void *from, uint64_t
   noteRectangle(to, pitch, from, width, height, kind);
 }
 
+/// An argument as a number; structures are not needed.
+template <typename T> uint64_t wordOf(T value) {
+  if constexpr (std::is_pointer_v<T>)
+    return reinterpret_cast<uint64_t>(value);
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<uint64_t>(value);
+  else
+    return 0;
+}
+
 /// Number: in kFunctions.
 template <std::size_t Number, typename Signature> struct Hook;
 template <std::size_t Number, typename R, typename... A> struct Hook<Number, R(A...)> {
   static inline R (*next)(A...) = nullptr;
   static constexpr std::string_view kName = hip::kFunctions[Number].name;
-  static constexpr bool kIsWanted = isDoubtful(kName) || isRow(kName) || isToDevice(kName) ||
-                                    isRectangle(kName) || allocatesFromPool(kName) || frees(kName);
+  static constexpr bool kIsNoted = isDoubtful(kName) || isRow(kName) || isToDevice(kName) ||
+                                   isRectangle(kName) || allocatesFromPool(kName) || frees(kName);
+  static constexpr StreamFunction kStream =
+      streamFunction(hip::kFunctions[Number].name, hip::kFunctions[Number].group,
+                     hip::kFunctions[Number].parameters);
+  static constexpr bool kIsOrdered =
+      kStream.kind != StreamCallKind::none && std::is_same_v<R, uint32_t>;
 
   static R call(A... values) {
+    if constexpr (kIsOrdered) {
+      const uint64_t words[] = {wordOf(values)..., 0};
+      StreamCall around(kStream, words);
+      const R result = noted(values...);
+      around.done(result);
+      return result;
+    } else {
+      return noted(values...);
+    }
+  }
+  static R noted(A... values) {
     if constexpr (isDoubtful(kName)) InitCheck::doubtHostCopies(); // before the first byte
     const R result = next(values...);
     if constexpr (isRow(kName)) {
@@ -163,12 +190,19 @@ template <std::size_t Number, typename R, typename... A> struct Hook<Number, R(A
   }
 };
 
+/// What is needed to know which bytes were written is apart from what orders streams.
+struct Hooks {
+  std::vector<hip::ApiFunction> all;
+  std::vector<bool> are_noted; ///< of these
+};
+
 template <std::size_t Number, typename Signature>
-void add(std::vector<hip::ApiFunction> &to, hip::Table table, unsigned index) {
+void add(Hooks &to, hip::Table table, unsigned index) {
   using H = Hook<Number, Signature>;
-  if constexpr (H::kIsWanted)
-    to.push_back({hip::kFunctions[Number], table, static_cast<uint16_t>(index),
-                  reinterpret_cast<void *>(&H::call), reinterpret_cast<void **>(&H::next)});
+  if constexpr (H::kIsNoted || H::kIsOrdered)
+    to.all.push_back({hip::kFunctions[Number], table, static_cast<uint16_t>(index),
+                      reinterpret_cast<void *>(&H::call), reinterpret_cast<void **>(&H::next)});
+  if constexpr (H::kIsNoted || H::kIsOrdered) to.are_noted.push_back(H::kIsNoted);
 }
 
 enum Numbers : std::size_t {
@@ -178,10 +212,10 @@ enum Numbers : std::size_t {
 #undef FADE_HIP
 };
 
-const std::vector<hip::ApiFunction> &hooks() {
+const Hooks &hooks() {
   using namespace hip;
   static const auto *all = [] {
-    auto *made = new std::vector<ApiFunction>; // outlives every exit handler
+    auto *made = new Hooks; // outlives every exit handler
 #define FADE_HIP(table, index, name, group, result, arguments, result_type, parameters)            \
   add<number_##table##_##index, result arguments>(*made, Table::table, index);
 #include "fade/hip_functions.inc"
@@ -193,7 +227,7 @@ const std::vector<hip::ApiFunction> &hooks() {
 
 /// HIP 6 and 7: the wrappers take their places in the table.
 bool fill(const hip::FunctionTable &table) {
-  for (const hip::ApiFunction &one : hooks()) {
+  for (const hip::ApiFunction &one : hooks().all) {
     if (one.table != hip::Table::runtime || one.index >= table.count) continue;
     void *&entry = table.entries[one.index];
     if (!entry || *one.next) continue;
@@ -205,11 +239,16 @@ bool fill(const hip::FunctionTable &table) {
 
 /// HIP 5. Doubt about what one of them does is doubt about all.
 bool patch(const hip::LoadedLibrary &library) {
-  std::vector<const hip::ApiFunction *> functions;
-  for (const hip::ApiFunction &one : hooks()) functions.push_back(&one);
-  const auto outcome = hip::patchEntries(library, functions);
+  std::vector<const hip::ApiFunction *> noted, others;
+  for (std::size_t i = 0; i < hooks().all.size(); ++i)
+    (hooks().are_noted[i] ? noted : others).push_back(&hooks().all[i]);
+  const auto outcome = hip::patchEntries(library, noted);
   if (!outcome) note("check: {}", outcome.error().message());
-  return outcome && outcome->refused.empty();
+  const bool is_complete = outcome && outcome->refused.empty();
+  const bool wants_order = options().has(Check::race) || options().has(Check::memory);
+  const auto order = wants_order ? hip::patchEntries(library, others) : outcome;
+  if (!is_complete || !order || !order->refused.empty()) StreamOrder::instance().doubt();
+  return is_complete;
 }
 
 } // namespace
@@ -225,10 +264,19 @@ void tellOfTorch() {
 
 void hookHip() {
   constexpr std::size_t least = 300, most = 4000; // functions of HIP
-  if (!options().has(Check::init) && !options().has(Check::memory)) return;
+  if (!options().has(Check::init) && !options().has(Check::memory) && !options().has(Check::race))
+    return;
   const auto library = hip::findLibrary("libamdhip64.so");
   if (!library) return;
   void *handle = dlopen(library->path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  HipQueries queries;
+  const auto find = [&]<typename F>(F &function, const char *name) {
+    function = handle ? reinterpret_cast<F>(dlsym(handle, name)) : nullptr;
+  };
+  find(queries.stream_flags, "hipStreamGetFlags");
+  find(queries.symbol_address, "hipGetSymbolAddress");
+  find(queries.device_pointer, "hipHostGetDevicePointer");
+  setHipQueries(queries);
   const bool is_five = handle && !dlsym(handle, "hipGetDevicePropertiesR0600");
   const hip::FunctionTable table =
       is_five ? hip::FunctionTable{} : hip::findTable(*library, least, most);

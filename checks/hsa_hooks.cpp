@@ -17,6 +17,7 @@
 #include "checks/options.h"
 #include "checks/overlap_check.h"
 #include "checks/queue_order.h"
+#include "checks/stream_calls.h"
 
 #include "base/diagnostics.h"
 #include "hsa/hsa_api.h"
@@ -294,7 +295,8 @@ void noteStore(hsa_signal_t signal, hsa_signal_value_t value) {
       if (at != doorbells.queues.end()) queue = at->second;
     }
     if (queue)
-      QueueOrder::instance().submitted(queue, static_cast<uint64_t>(value), HostTime::now());
+      QueueOrder::instance().submitted(queue, static_cast<uint64_t>(value), HostTime::now(),
+                                       StreamCall::current());
     else
       QueueOrder::instance().hostSet(signal.handle);
   });

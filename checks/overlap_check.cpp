@@ -1,8 +1,11 @@
 #include "checks/overlap_check.h"
 
 #include "checks/allocations.h"
+#include "checks/options.h"
 #include "checks/stored_value.h"
+#include "checks/stream_memory.h"
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <optional>
@@ -120,7 +123,196 @@ bool comparePages(uint64_t address, ShadowPage &now, ShadowPage &earlier, SeenBy
   return true;
 }
 
+/// A dispatch that writes flags for the host, or polls what the host writes, may be in order with
+/// what the host does.
+struct HostTalk {
+  bool tells = false, listens = false;
+};
+
+HostTalk talkOf(const EndedDispatch &dispatch) {
+  HostTalk talk;
+  dispatch.races->shadow.forPages([&](uint64_t number, ShadowPage &page) {
+    bool tells = page.meetings && !page.meetings->empty();
+    if (page.write)
+      for (const Mark &mark : page.write->marks) tells |= mark.time && mark.tells;
+    bool listens = false;
+    for (const uint64_t polled : page.polled) listens |= polled != 0;
+    if (!tells && !listens) return;
+    const auto memory = AllocationMap::instance().find(number * ShadowPage::kBytes);
+    ObservedRegion region;
+    const bool on_host =
+        memory ? memory->on_host
+               : dispatch.races->memory.find(number * ShadowPage::kBytes, region) && !region.local;
+    if (!on_host) return;
+    talk.tells |= tells, talk.listens |= listens || tells;
+  });
+  return talk;
+}
+
+/// Whether two commands are in order by HIP's rules; nothing if that is not known.
+std::optional<bool> isOrdered(const StreamOrder::Ptr &a, const StreamOrder::Ptr &b) {
+  if (!a || !b || !StreamOrder::instance().isSure()) return std::nullopt;
+  return a->isOrderedWith(*b);
+}
+
+/// Whether a dispatch that is not in order with a call is wrong.
+bool isConcerned(const EndedDispatch &dispatch, const MemoryUse &use) {
+  switch (use.kind) {
+  case MemoryUse::Kind::copy: return true;
+  case MemoryUse::Kind::pool_allocate: return dispatch.command->issued > use.command->issued;
+  // What is launched later uses freed memory, which MemoryCheck sees.
+  case MemoryUse::Kind::unregister:
+  case MemoryUse::Kind::pool_free: return dispatch.command->issued < use.command->issued;
+  }
+  return false;
+}
+
+struct UseSeen {
+  Mark mark;
+  uint64_t address = 0, times = 0;
+  bool writes = false; ///< the call does
+};
+
+/// The first mark of a dword with some of the bytes: one that writes, if there is any.
+const Mark *markOf(const Touched &t, unsigned bytes, bool writes_only) {
+  const auto meets = [&](const Mark &m) { return m.time && (m.bytes & bytes); };
+  if (meets(t.write)) return &t.write;
+  if (meets(t.atomic)) return &t.atomic;
+  if (t.parts)
+    for (const Mark &m : t.parts->written)
+      if (meets(m)) return &m;
+  if (writes_only) return nullptr;
+  for (const Mark *m : {&t.read, &t.second_read})
+    if (meets(*m)) return m;
+  if (t.parts)
+    for (const Mark &m : t.parts->read)
+      if (meets(m)) return &m;
+  return nullptr;
+}
+
+/// False if the dispatch polls what a copy writes, and may be in order by that.
+bool lookAt(uint64_t address, ShadowPage &page, const MemoryUse &use,
+            std::map<uint32_t, UseSeen> &seen) {
+  const std::vector<MemoryUse::Range> all{{address, address + ShadowPage::kBytes}};
+  if (!MemoryUse::overlap(all, use.writes) && !MemoryUse::overlap(all, use.reads)) return true;
+  for (uint32_t dword = 0; dword < ShadowPage::kDwords; ++dword) {
+    const uint64_t at = address + dword * 4u;
+    const unsigned written = MemoryUse::bytesOf(use.writes, at);
+    const unsigned read = MemoryUse::bytesOf(use.reads, at);
+    if (!written && !read) continue;
+    const Touched t = touchedOf(page, dword);
+    if (use.kind == MemoryUse::Kind::copy && written && t.is_polled) return false;
+    const Mark *mark = written ? markOf(t, written, false) : nullptr;
+    const bool is_write = mark != nullptr;
+    if (!mark && read) mark = markOf(t, read, true);
+    if (!mark) continue;
+    UseSeen &s = seen[mark->site];
+    const auto byte = static_cast<uint64_t>(
+        std::countr_zero(unsigned{mark->bytes} & (is_write ? written : read)));
+    if (s.times++ == 0 || at + byte < s.address) {
+      s.mark = *mark, s.address = at + byte, s.writes = is_write;
+    }
+  }
+  return true;
+}
+
+void setAllocation(Finding &f, const MemoryUse &use) {
+  f.allocation = use.memory;
+  if (f.allocation.number == 0)
+    if (const auto piece = StreamMemory::instance().at(f.address)) f.allocation = *piece;
+  if (f.allocation.number == 0)
+    if (const auto found = AllocationMap::instance().find(f.address)) f.allocation = found->info();
+  if (f.allocation.number) f.distance = static_cast<int64_t>(f.address - f.allocation.base);
+}
+
+Problem problemOf(const MemoryUse &use) {
+  if (use.kind == MemoryUse::Kind::copy) return Problem::copy_overlap;
+  if (use.kind == MemoryUse::Kind::unregister) return Problem::unregistered;
+  return use.kind == MemoryUse::Kind::pool_free ? Problem::freed_early : Problem::used_early;
+}
+
+void compare(const EndedDispatch &dispatch, const MemoryUse &use) {
+  if (isOrdered(dispatch.command, use.command).value_or(true) || !isConcerned(dispatch, use))
+    return;
+  std::map<uint32_t, UseSeen> seen;
+  bool is_apart = true;
+  dispatch.races->shadow.forPages([&](uint64_t number, ShadowPage &page) {
+    if (is_apart) is_apart = lookAt(number * ShadowPage::kBytes, page, use, seen);
+  });
+  if (!is_apart || seen.empty()) return;
+  const bool is_later = use.command->issued > dispatch.command->issued;
+  if (const HostTalk talk = talkOf(dispatch); is_later && (talk.tells || talk.listens)) return;
+  Reporter reporter(dispatch.races->dispatch);
+  for (const auto &[site, s] : seen) {
+    const Problem problem = problemOf(use);
+    Finding f =
+        reporter.begin(problem == Problem::copy_overlap ? Check::race : Check::memory, problem);
+    f.space = static_cast<uint32_t>(AccessSpace::global);
+    f.place = dispatch.races->place(s.mark, s.address);
+    f.address = s.address;
+    f.waves = s.writes;
+    f.other_api = use.api;
+    std::ranges::copy(use.callers, f.other_by);
+    setAllocation(f, use);
+    reporter.report(f, s.times);
+  }
+}
+
+/// A copy, and the end or beginning of memory that it uses.
+void compare(const MemoryUse &copy, const MemoryUse &end) {
+  if (isOrdered(copy.command, end.command).value_or(true)) return;
+  if (copy.command->issued > end.command->issued && end.kind != MemoryUse::Kind::pool_allocate)
+    return;
+  if (copy.command->issued < end.command->issued && end.kind == MemoryUse::Kind::pool_allocate)
+    return;
+  const bool writes = MemoryUse::overlap(copy.writes, end.writes);
+  if (!writes && !MemoryUse::overlap(copy.reads, end.writes)) return;
+  Finding f{};
+  f.check = static_cast<uint32_t>(Check::memory);
+  f.problem = static_cast<uint32_t>(problemOf(end));
+  f.waves = writes;
+  f.address = end.writes[0].begin;
+  f.allocation = end.memory;
+  // The side that is wrong first.
+  f.api = end.api, f.other_api = copy.api;
+  std::ranges::copy(end.callers, f.called_by);
+  std::ranges::copy(copy.callers, f.other_by);
+  FindingLog::instance().add(f, 1);
+}
+
 } // namespace
+
+void OverlapCheck::called(MemoryUse use) {
+  if (!use.command || (use.reads.empty() && use.writes.empty())) return;
+  if (!StreamOrder::instance().isSure()) return;
+  auto now = std::make_shared<const MemoryUse>(std::move(use));
+  std::vector<std::shared_ptr<const EndedDispatch>> dispatches;
+  std::vector<std::shared_ptr<const MemoryUse>> uses;
+  {
+    const std::lock_guard lock(mutex_);
+    dispatches.assign(ended_.begin(), ended_.end());
+    uses.assign(uses_.begin(), uses_.end());
+    uses_.push_back(now);
+    if (uses_.size() > kMostUses) uses_.pop_front();
+  }
+  const auto wants = [](const MemoryUse &one) {
+    return options().has(problemOf(one) == Problem::copy_overlap ? Check::race : Check::memory);
+  };
+  if (wants(*now))
+    for (const auto &one : dispatches) checks::compare(*one, *now);
+  const auto is_copy = [](const MemoryUse &one) { return one.kind == MemoryUse::Kind::copy; };
+  for (const auto &one : uses)
+    if (is_copy(*one) != is_copy(*now) && options().has(Check::memory))
+      is_copy(*one) ? checks::compare(*one, *now) : checks::compare(*now, *one);
+}
+
+StreamOrder::Ptr OverlapCheck::lastFree(const std::vector<MemoryUse::Range> &bytes) {
+  const std::lock_guard lock(mutex_);
+  for (auto at = uses_.rbegin(); at != uses_.rend(); ++at)
+    if ((*at)->kind == MemoryUse::Kind::pool_free && MemoryUse::overlap(bytes, (*at)->writes))
+      return (*at)->command;
+  return nullptr;
+}
 
 OverlapCheck &OverlapCheck::instance() {
   static auto *check = new OverlapCheck; // outlives every exit handler
@@ -128,14 +320,19 @@ OverlapCheck &OverlapCheck::instance() {
 }
 
 void OverlapCheck::compare(const EndedDispatch &now, const EndedDispatch &earlier) const {
-  if (now.queue == earlier.queue || now.before.done(earlier.queue) > earlier.index) return;
+  const bool in_queue =
+      now.queue == earlier.queue || now.before.done(earlier.queue) > earlier.index;
+  const auto by_rules = isOrdered(now.command, earlier.command);
+  if (by_rules.value_or(in_queue)) return;
   SeenByPlaces seen;
   bool is_apart = true;
   now.races->shadow.forPages([&](uint64_t number, ShadowPage &page) {
     ShadowPage *other = is_apart ? earlier.races->shadow.find(number) : nullptr;
     if (other) is_apart = comparePages(number * ShadowPage::kBytes, page, *other, seen);
   });
-  if (!is_apart) return;
+  if (!is_apart || seen.empty()) return;
+  // What the host has learned from memory, no rule knows.
+  if (by_rules && in_queue && (talkOf(earlier).tells || talkOf(now).tells)) return;
   Reporter reporter(now.races->dispatch);
   for (const auto &[places, s] : seen) {
     Finding f = reporter.begin(Check::race, Problem::overlap);
@@ -155,17 +352,24 @@ void OverlapCheck::compare(const EndedDispatch &now, const EndedDispatch &earlie
 void OverlapCheck::ended(EndedDispatch dispatch) {
   auto now = std::make_shared<const EndedDispatch>(std::move(dispatch));
   std::vector<std::shared_ptr<const EndedDispatch>> earlier;
+  std::vector<std::shared_ptr<const MemoryUse>> uses;
   {
     const std::lock_guard lock(mutex_);
     earlier.assign(ended_.begin(), ended_.end());
+    uses.assign(uses_.begin(), uses_.end());
     ended_.push_back(now);
     bytes_ += now->races->shadow.bytes();
-    while (!ended_.empty() && (ended_.size() > kMost || bytes_ > kMostBytes)) {
+    const uint64_t most =
+        StreamOrder::instance().hasSeveralStreams() ? kMostBytes : kMostBytesAlone;
+    while (!ended_.empty() && (ended_.size() > kMost || bytes_ > most)) {
       bytes_ -= ended_.front()->races->shadow.bytes();
       ended_.pop_front();
     }
   }
   for (const auto &one : earlier) compare(*now, *one);
+  for (const auto &one : uses)
+    if (options().has(problemOf(*one) == Problem::copy_overlap ? Check::race : Check::memory))
+      checks::compare(*now, *one);
 }
 
 void OverlapCheck::forgetQueue(uint64_t queue) {

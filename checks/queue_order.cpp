@@ -7,18 +7,31 @@ QueueOrder &QueueOrder::instance() {
   return *order;
 }
 
-void QueueOrder::submitted(uint64_t queue, uint64_t index, const HostTime &when) {
+void QueueOrder::submitted(uint64_t queue, uint64_t index, const HostTime &when,
+                           StreamOrder::Ptr command) {
   const std::lock_guard lock(mutex_);
-  submitted_[queue].push_back({index, host_, when});
+  submitted_[queue].push_back({index, host_, when, std::move(command)});
+}
+
+/// The first that reaches this packet is the one that it came with.
+const QueueOrder::Submission *QueueOrder::submission(uint64_t queue, uint64_t index) const {
+  const auto at = submitted_.find(queue);
+  if (at == submitted_.end()) return nullptr;
+  for (const Submission &one : at->second)
+    if (one.index >= index) return &one;
+  return nullptr;
 }
 
 HostTime QueueOrder::submittedAt(uint64_t queue, uint64_t index) {
   const std::lock_guard lock(mutex_);
-  const auto at = submitted_.find(queue);
-  if (at == submitted_.end()) return {};
-  for (const Submission &one : at->second)
-    if (one.index >= index) return one.when;
-  return {};
+  const Submission *found = submission(queue, index);
+  return found ? found->when : HostTime{};
+}
+
+StreamOrder::Ptr QueueOrder::commandOf(uint64_t queue, uint64_t index) {
+  const std::lock_guard lock(mutex_);
+  const Submission *found = submission(queue, index);
+  return found ? found->command : nullptr;
 }
 
 /// What is known when a signal is seen. A copy is done by an engine: what it waited for is what its

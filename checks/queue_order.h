@@ -3,6 +3,7 @@
 #pragma once
 
 #include "checks/stream_memory.h"
+#include "checks/stream_order.h"
 
 #include <fade/observer.h>
 
@@ -45,9 +46,12 @@ public:
   bool hasSeveralQueues() const { return queues_made_ > 1; }
 
   /// The host has submitted the packets of a queue up to `index`.
-  void submitted(uint64_t queue, uint64_t index, const HostTime &when = {});
+  void submitted(uint64_t queue, uint64_t index, const HostTime &when = {},
+                 StreamOrder::Ptr command = nullptr);
   /// When a dispatch that has begun was submitted, if that is known.
   HostTime submittedAt(uint64_t queue, uint64_t index);
+  /// The call of HIP that a dispatch that has begun came with; null if that is not known.
+  StreamOrder::Ptr commandOf(uint64_t queue, uint64_t index);
   /// The host has seen that a signal's value is what it waited for.
   void hostSaw(uint64_t signal);
   /// The host has set a signal.
@@ -77,11 +81,13 @@ private:
     uint64_t index;
     QueueTimes host;
     HostTime when;
+    StreamOrder::Ptr command;
   };
   struct Copy {
     std::vector<uint64_t> waited;
     QueueTimes host;
   };
+  const Submission *submission(uint64_t queue, uint64_t index) const;
   void bound();
   void learn(QueueTimes &who, uint64_t signal, unsigned depth = 0) const;
   QueueTimes &arrive(uint64_t queue, uint64_t index);

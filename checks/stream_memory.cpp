@@ -54,6 +54,14 @@ bool StreamMemory::free(uint64_t base, const HostCall (&by)[kMostCallers]) {
   return true;
 }
 
+std::optional<AllocationInfo> StreamMemory::at(uint64_t address) const {
+  const std::shared_lock lock(mutex_);
+  const auto after = pieces_.upper_bound(address);
+  if (after == pieces_.begin()) return std::nullopt;
+  const AllocationInfo &info = std::prev(after)->second.info;
+  return address - info.base < info.size ? std::optional(info) : std::nullopt;
+}
+
 std::optional<AllocationInfo> StreamMemory::freed(uint64_t base) const {
   const std::shared_lock lock(mutex_);
   const auto at = pieces_.find(base);

@@ -35,6 +35,8 @@ public:
   void add(AllocationInfo info);
   /// False: it is none of these, or freed already.
   bool free(uint64_t base, const HostCall (&by)[kMostCallers]);
+  /// The one that holds an address, freed or not.
+  std::optional<AllocationInfo> at(uint64_t address) const;
   /// One that was freed and not handed out since.
   std::optional<AllocationInfo> freed(uint64_t base) const;
   /// Lanes of an access in what was freed before `launched`, and not handed out again before that;

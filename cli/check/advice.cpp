@@ -204,6 +204,22 @@ std::string adviceOf(const FoundFinding &f) {
         "look for a race; to see it again: FADE_GPU_SCHEDULE={}:{} fadeprobe replay {} "
         "--check --on software --workers 1",
         f.raw.address, f.raw.limit, f.rule);
+  case Problem::copy_overlap:
+    return "let the later one wait: hipStreamSynchronize, or hipEventRecord in one stream and "
+           "hipStreamWaitEvent in the other";
+  case Problem::unregistered:
+    return "wait for the stream that uses it (hipStreamSynchronize) before hipHostUnregister";
+  case Problem::freed_early:
+    return "free it in the stream that uses it, or let the stream that frees it wait for the other "
+           "one (hipEventRecord, hipStreamWaitEvent)";
+  case Problem::used_early:
+    return "record an event behind hipMallocAsync, and let the stream that uses the memory wait "
+           "for it (hipStreamWaitEvent)";
+  case Problem::array_bounds: {
+    const uint64_t count = f.raw.place.size != 0 ? f.raw.limit / f.raw.place.size : 0;
+    return fmt::format("{} has {} {}: check the index before the access", f.rule, count,
+                       count == 1 ? "element" : "elements");
+  }
   case Problem::overflow: return "the value is too large for the narrower type: scale or clamp it";
   case Problem::half_wave: return barrierAdvice(f);
   case Problem::flushed:

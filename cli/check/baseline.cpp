@@ -38,7 +38,7 @@ std::string idOf(const FoundFinding &f) {
   std::vector<std::string> parts = {std::to_string(f.raw.problem), templateName(f.kernel),
                                     templateName(f.other_kernel)};
   addPlace(f.place, parts);
-  if (f.raw.other.pc) addPlace(f.other, parts);
+  if (f.raw.other.pc || !f.other_api.empty()) addPlace(f.other, parts);
   const auto check = static_cast<checks::Check>(f.raw.check);
   if (check == checks::Check::leak)
     parts.insert(parts.end(), {std::filesystem::path(f.allocation.caller.file).filename().string(),

@@ -42,6 +42,7 @@ std::pair<std::string, std::string> kernelsOf(const FoundFinding &f) {
 }
 
 bool hasSameMemory(const FoundFinding &a, const FoundFinding &b) {
+  if (problemOf(a) == Problem::array_bounds && a.rule != b.rule) return false;
   if (problemOf(a) != problemOf(b) || (a.raw.distance < 0) != (b.raw.distance < 0)) return false;
   const std::string memory = memoryOf(a);
   return memory.empty() ? lineOf(a.place) == lineOf(b.place) : memory == memoryOf(b);
@@ -84,7 +85,7 @@ bool hasSameCause(const FoundFinding &a, const FoundFinding &b) {
 
 bool isBeyond(const FoundFinding &f) {
   return problemOf(f) == Problem::gap || problemOf(f) == Problem::outside ||
-         problemOf(f) == Problem::lds_bounds;
+         problemOf(f) == Problem::lds_bounds || problemOf(f) == Problem::array_bounds;
 }
 
 /// Whether `f` is what becomes of an access out of bounds.
@@ -95,7 +96,7 @@ bool followsFrom(const FoundFinding &f, const FoundFinding &overflow) {
   const auto [one, other] = kernelsOf(f);
   const std::string kernel = templateName(overflow.kernel);
   if (kernel != one && kernel != other) return false;
-  const bool in_lds = problemOf(overflow) == Problem::lds_bounds;
+  const bool in_lds = static_cast<AccessSpace>(overflow.raw.space) == AccessSpace::lds;
   if (checkOf(f) == Check::init) return in_lds && memoryOf(f) == "lds";
   if (checkOf(f) != Check::race || in_lds) return false;
   return lineOf(f.place) == lineOf(overflow.place) || lineOf(f.other) == lineOf(overflow.place);

@@ -54,7 +54,7 @@ Sarif resultOf(const FoundFinding &f, bool has_baseline) {
     one["message"] = {{"text", what}};
     related.push_back(std::move(one));
   };
-  if (f.raw.other.pc) relate(f.other.shown, secondPlaceName(f));
+  if (f.raw.other.pc || !f.other_api.empty()) relate(f.other.shown, secondPlaceName(f));
   for (const FoundFinding &detail : f.details) relate(detail.place.shown, messageOf(detail));
   if (!related.empty()) result["relatedLocations"] = std::move(related);
   return result;

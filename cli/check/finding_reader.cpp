@@ -1,5 +1,6 @@
 #include "check/finding_reader.h"
 
+#include "check/array_bounds.h"
 #include "check/clause_lines.h"
 #include "check/data_flow.h"
 #include "check/merged_lines.h"
@@ -45,6 +46,11 @@ public:
   uint32_t allocations() const { return std::min(header_.allocations, kMostAllocations); }
   AllocationInfo allocation(uint32_t i) const {
     return at<AllocationInfo>(kAllocationsAt + i * sizeof(AllocationInfo));
+  }
+  uint32_t spans() const { return std::min(header_.spans, kMostSpans); }
+  Span span(uint32_t i) const { return at<Span>(kSpansAt + i * sizeof(Span)); }
+  CodeInfo code(uint32_t number) const {
+    return number < kMostCode ? at<CodeInfo>(kCodeAt + number * sizeof(CodeInfo)) : CodeInfo{};
   }
   std::string string(String offset) const {
     if (offset == 0 || offset >= kStringBytes) return "";
@@ -105,12 +111,18 @@ std::vector<std::string> linesOf(const std::string &file, uint32_t most) {
   return lines;
 }
 
-std::string lineOf(const std::string &file, uint32_t line) {
+/// With the blanks at its start.
+std::string wholeLineOf(const std::string &file, uint32_t line) {
   if (!isSourceFile(file)) return "";
   std::ifstream in(file);
   std::string text;
   for (uint32_t i = 0; i < line; ++i)
     if (!std::getline(in, text)) return "";
+  return text;
+}
+
+std::string lineOf(const std::string &file, uint32_t line) {
+  const std::string text = wholeLineOf(file, line);
   const auto begin = text.find_first_not_of(" \t");
   if (begin == text.npos) return "";
   const auto end = text.find_last_not_of(" \t\r");
@@ -309,7 +321,7 @@ FoundAllocation describe(const AllocationInfo &raw, const FindingFile &file,
 /// Unrolled loops and several devices make many instructions of one place in the source.
 bool isSamePlace(const FoundPlace &a, const FoundPlace &b) {
   if (a.raw.kind != b.raw.kind || (a.raw.code == 0) != (b.raw.code == 0)) return false;
-  if (a.raw.code == 0) return a.raw.pc == b.raw.pc;
+  if (a.raw.code == 0) return a.raw.pc == b.raw.pc && a.shown == b.shown;
   if (a.shown.line != 0 && a.shown.column != 0) return a.stack == b.stack;
   return a.raw.address == b.raw.address && a.instruction == b.instruction &&
          std::ranges::equal(a.raw.callers, b.raw.callers);
@@ -318,14 +330,15 @@ bool isSamePlace(const FoundPlace &a, const FoundPlace &b) {
 /// Whether it is one mistake, for those who read about it.
 bool isSame(const FoundFinding &a, const FoundFinding &b) {
   if (a.raw.check != b.raw.check || a.raw.problem != b.raw.problem || a.gpu != b.gpu) return false;
-  if (a.raw.called_by[0].module != 0) return a.place.shown == b.place.shown;
+  if (a.raw.called_by[0].module != 0)
+    return a.place.shown == b.place.shown && a.other.shown == b.other.shown;
   const auto is_same_pair = [&](const FoundPlace &place, const FoundPlace &other) {
     return isSamePlace(a.place, place) && isSamePlace(a.other, other);
   };
   const bool is_same_kernel = a.symbol == b.symbol && a.other_kernel == b.other_kernel;
   switch (static_cast<Check>(a.raw.check)) {
   case Check::memory:
-    return is_same_kernel && isSamePlace(a.place, b.place) &&
+    return is_same_kernel && isSamePlace(a.place, b.place) && a.other.shown == b.other.shown &&
            (a.raw.distance < 0) == (b.raw.distance < 0);
   case Check::init: return is_same_kernel && isSamePlace(a.place, b.place); // however it is used
   case Check::hazard:
@@ -457,6 +470,13 @@ void addRank(FoundFinding &f, const FindingFile &file) {
     f.ranks.insert(static_cast<uint64_t>(rank));
 }
 
+/// The variable of a code object at an address; null if there is none.
+const codeobj::Symbol *variableAt(const codeobj::CodeObject &object, uint64_t address) {
+  for (const codeobj::Symbol &symbol : object.symbols())
+    if (symbol.type == STT_OBJECT && address - symbol.value < symbol.size) return &symbol;
+  return nullptr;
+}
+
 FoundFinding findingOf(const Finding &raw, const FindingFile &file, CodeObjects &objects,
                        codeobj::HostLines &lines) {
   FoundFinding f;
@@ -486,7 +506,19 @@ FoundFinding findingOf(const Finding &raw, const FindingFile &file, CodeObjects 
     turnRace(f, file);
     f.path = pathOf(f, objects);
   }
-  if (static_cast<Check>(f.raw.check) == Check::race) {
+  if (f.raw.other_by[0].module != 0) {
+    f.other_api = file.string(f.raw.other_api);
+    f.other.shown = callerOf(f.raw.other_by, file, lines);
+    if (f.other.shown.line != 0) f.other.source = lineOf(f.other.shown.file, f.other.shown.line);
+    const uint32_t number = f.raw.place.code;
+    if (f.allocation.raw.number == 0 && number != 0 && objects.get(number - 1).object) {
+      const uint64_t address = f.raw.address - file.code(number - 1).delta;
+      if (const codeobj::Symbol *hit = variableAt(*objects.get(number - 1).object, address)) {
+        f.rule = codeobj::demangle(std::string(hit->name));
+        f.raw.distance = static_cast<int64_t>(address - hit->value);
+      }
+    }
+  } else if (static_cast<Check>(f.raw.check) == Check::race) {
     turnRace(f, file);
     if (static_cast<Problem>(f.raw.problem) == Problem::race) f.path = pathOf(f, objects);
     f.narrow = narrowFence(f);
@@ -530,6 +562,84 @@ bool isMeantForWaves(const FoundFinding &f) {
   return false;
 }
 
+FoundFinding findingOf(const Span &span, const ArrayUse &use, const OutOfArray &out,
+                       const FindingFile &file, CodeObjects &objects, codeobj::HostLines &lines) {
+  Finding raw{};
+  raw.check = static_cast<uint32_t>(Check::memory);
+  raw.problem = static_cast<uint32_t>(Problem::array_bounds);
+  raw.space = span.space;
+  raw.count = 1;
+  raw.kernel = span.kernel, raw.gpu = span.gpu;
+  raw.dispatch = span.dispatches[out.is_high];
+  raw.address = out.is_high ? span.highest : span.lowest;
+  raw.place = out.is_high ? span.high : span.low;
+  raw.limit = use.array.size;
+  raw.distance = out.distance;
+  raw.waves = out.has_distance;
+  FoundFinding f = findingOf(raw, file, objects, lines);
+  f.rule = use.array.name;
+  const Code &code = objects.get(span.low.code - 1);
+  if (!use.array.in_lds && code.object)
+    if (const codeobj::Symbol *hit =
+            variableAt(*code.object, raw.address - file.code(span.low.code - 1).delta))
+      f.cure = codeobj::demangle(std::string(hit->name));
+  return f;
+}
+
+/// The array that an instruction means, if that is certain.
+std::optional<codeobj::SourceArray> arrayAt(const Place &at, const Code &code) {
+  constexpr uint64_t longest = 20; // bytes of an instruction
+  std::vector<codeobj::Instruction> instructions;
+  for (uint64_t size = 2 * longest; size >= 4 && instructions.empty(); size -= 4)
+    if (const auto bytes = code.object->code(at.address, size); bytes)
+      instructions = code.disassembler->disassemble(*bytes, at.address, 2);
+  if (instructions.empty()) return std::nullopt;
+  // Loads that are issued together have one place, which may be that of the second.
+  const auto is_global = [](const codeobj::Instruction &one) {
+    return !one.text.starts_with("ds_") &&
+           codeobj::classify(one.text).memory != codeobj::MemoryOperation::None;
+  };
+  if (instructions.size() > 1 && is_global(instructions[0]) && is_global(instructions[1]) &&
+      !code.map->hasOwnPlace(instructions[1].address))
+    return std::nullopt;
+  FoundPlace place;
+  place.raw = at;
+  place.instruction = instructions[0].text;
+  for (const codeobj::SourceFrame &frame : code.map->stack(at.address))
+    place.stack.push_back({frame.function, frame.file, frame.line, frame.column});
+  return arrayOf(*code.map, place, wholeLineOf);
+}
+
+/// Accesses beyond one of several arrays that lie side by side.
+void readSpans(const FindingFile &file, CodeObjects &objects, codeobj::HostLines &lines,
+               std::vector<FoundFinding> &found) {
+  std::map<std::tuple<String, uint32_t, uint32_t>, std::vector<ArrayUse>> uses;
+  for (uint32_t i = 0; i < file.spans(); ++i) {
+    const Span span = file.span(i);
+    if (span.low.code == 0 || span.low.code != span.high.code || span.highest < span.lowest)
+      continue;
+    const Code &code = objects.get(span.low.code - 1);
+    if (!code.object || !code.map || !code.disassembler) continue;
+    if (!code.map->hasOwnPlace(span.low.address)) continue;
+    auto array = arrayAt(span.low, code);
+    const bool in_lds = static_cast<AccessSpace>(span.space) == AccessSpace::lds;
+    if (!array || array->in_lds != in_lds || array->element != span.size) continue;
+    const uint64_t delta = in_lds ? 0 : file.code(span.low.code - 1).delta;
+    uses[{span.kernel, span.low.code, span.space}].push_back(
+        {i, std::move(*array), span.lowest - delta, span.highest - delta + span.size});
+  }
+  for (const auto &[where, all] : uses) {
+    const Code &code = objects.get(std::get<1>(where) - 1);
+    uint64_t lds = 0;
+    if (const auto index = code.object->findKernel(file.string(std::get<0>(where))))
+      if (const auto kernel = code.object->kernel(*index))
+        lds = kernel->descriptor.group_segment_fixed_size;
+    for (const OutOfArray &out : outOfArrays(all, lds))
+      found.push_back(
+          findingOf(file.span(all[out.use].span), all[out.use], out, file, objects, lines));
+  }
+}
+
 void readFile(const FindingFile &file, const std::string &stem, codeobj::HostLines &lines,
               FoundRun &run) {
   CodeObjects objects(stem);
@@ -543,10 +653,15 @@ void readFile(const FindingFile &file, const std::string &stem, codeobj::HostLin
     return std::tuple(a.dispatch, a.address, a.place.address, a.other.address) <
            std::tuple(b.dispatch, b.address, b.place.address, b.other.address);
   });
+  std::vector<FoundFinding> found;
   for (const Finding &raw : all) {
     FoundFinding f = findingOf(raw, file, objects, lines);
     if (static_cast<Problem>(raw.problem) == Problem::lost_update && !isLost(f, objects)) continue;
     if (static_cast<Problem>(raw.problem) == Problem::half_wave && isMeantForWaves(f)) continue;
+    found.push_back(std::move(f));
+  }
+  readSpans(file, objects, lines, found);
+  for (FoundFinding &f : found) {
     addFinding(run, std::move(f));
   }
 }

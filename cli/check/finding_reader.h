@@ -46,6 +46,7 @@ struct FoundFinding {
   std::string symbol, gpu;
   std::string rule, cure;   ///< hazard: what is broken, and what would do; empty: s_nop
   std::string api;          ///< errors of the host: what it called
+  std::string other_api;    ///< if the other side is the host's: what it called
   std::string other_kernel; ///< demangled; empty: the other side is in the same dispatch
   uint32_t process = 0;
   uint32_t inexact = 0;     ///< bits of Inexact, of its process

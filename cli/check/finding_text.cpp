@@ -53,7 +53,12 @@ constexpr std::array<const char *, static_cast<std::size_t>(Problem::count)> kPr
     "order",
     "overflow",
     "flushed",
-    "half_wave"};
+    "half_wave",
+    "array_bounds",
+    "copy_overlap",
+    "unregistered",
+    "freed_early",
+    "used_early"};
 
 constexpr std::array<const char *, static_cast<std::size_t>(Between::count)> kLacks = {
     "", "release", "acquire"};
@@ -129,7 +134,51 @@ std::string memoryText(const FoundFinding &f) {
   if (f.allocation.raw.number != 0)
     return fmt::format("byte {} of {}", grouped(static_cast<uint64_t>(f.raw.distance)),
                        allocationText(f.allocation));
+  if (static_cast<Problem>(f.raw.problem) == Problem::copy_overlap && !f.rule.empty())
+    return fmt::format("byte {} of {}", grouped(static_cast<uint64_t>(f.raw.distance)), f.rule);
   return fmt::format("{:#x}", f.raw.address);
+}
+
+/// An access that belongs to one array and hits another one.
+std::string arrayText(const FoundFinding &f) {
+  const bool in_lds = static_cast<AccessSpace>(f.raw.space) == AccessSpace::lds;
+  const std::string array =
+      fmt::format("array {}, {}{}", f.rule, bytes(f.raw.limit), in_lds ? " of LDS" : "");
+  const std::string hit = f.cure.empty() || f.cure == f.rule ? "" : ": it hits " + f.cure;
+  if (f.raw.waves == 0) return fmt::format("outside of {}{}", array, hit);
+  if (f.raw.distance < 0)
+    return fmt::format("{} before {}{}", bytes(static_cast<uint64_t>(-f.raw.distance)), array, hit);
+  return f.raw.distance == 0
+             ? fmt::format("right after {}{}", array, hit)
+             : fmt::format("{} after {}{}", bytes(static_cast<uint64_t>(f.raw.distance)), array,
+                           hit);
+}
+
+/// A call of the host's that is not in order with a kernel, or with a copy.
+std::string callText(const FoundFinding &f) {
+  const bool of_host = f.raw.called_by[0].module != 0;
+  const auto kind = static_cast<AccessKind>(f.raw.place.kind);
+  const char *does = kind == AccessKind::load    ? "load from"
+                     : kind == AccessKind::store ? "store to"
+                                                 : "change";
+  const std::string who =
+      of_host ? fmt::format("{} may still {}", f.other_api, f.raw.waves != 0 ? "write" : "read")
+              : fmt::format("a kernel may still {}", does);
+  const std::string memory = allocationText(f.allocation);
+  switch (static_cast<Problem>(f.raw.problem)) {
+  case Problem::copy_overlap:
+    return fmt::format("{} {} {}, which a kernel may {} at the same time: nothing orders them",
+                       f.other_api, f.raw.waves != 0 ? "writes" : "reads", memoryText(f), does);
+  case Problem::unregistered:
+  case Problem::freed_early:
+    return fmt::format("{} of memory that {}: {}", of_host ? f.api : f.other_api, who, memory);
+  default: break;
+  }
+  return of_host ? fmt::format("{} may use memory before {} has allocated it: {}", f.other_api,
+                               f.api, memory)
+                 : fmt::format("{} in memory that {} allocates in another stream, and nothing "
+                               "orders them: {}",
+                               accessOf(f.raw.place), f.other_api, memory);
 }
 
 std::string raceText(const FoundFinding &f) {
@@ -296,7 +345,8 @@ std::string alsoText(const FoundFinding &f) {
     std::string text = one.place.shown.line != 0 ? shortPlace(one.place.shown)
                                                  : fmt::format("{:#x}", one.place.raw.address);
     const auto check = static_cast<Check>(one.raw.check);
-    if ((check == Check::race || check == Check::wave) && one.raw.other.pc &&
+    if ((check == Check::race || check == Check::wave) &&
+        (one.raw.other.pc || !one.other_api.empty()) &&
         one.other.shown.line != 0 && one.other.shown != one.place.shown)
       text += " with " + (one.other.shown.file == one.place.shown.file
                               ? std::to_string(one.other.shown.line)
@@ -406,6 +456,11 @@ std::string messageOf(const FoundFinding &f) {
                        kindOf(f.raw.place), kindOf(f.raw.other), memoryText(f));
   case Problem::flushed:
     return fmt::format("a denormal is flushed to 0: {}, and stored to {}", f.rule, memoryText(f));
+  case Problem::copy_overlap:
+  case Problem::unregistered:
+  case Problem::freed_early:
+  case Problem::used_early: return callText(f);
+  case Problem::array_bounds: return fmt::format("{}, {}", accessOf(p), arrayText(f));
   case Problem::polls:
   case Problem::at_barrier:
   case Problem::at_global_barrier:
@@ -443,6 +498,7 @@ std::string exactnessText(uint32_t inexact) {
 }
 
 const char *secondPlaceName(const FoundFinding &f) {
+  if (!f.other_api.empty()) return "called at";
   switch (static_cast<Check>(f.raw.check)) {
   case Check::sync:
     return static_cast<Problem>(f.raw.problem) == Problem::inactive_lane ? "used at" : "ended at";
@@ -461,6 +517,15 @@ namespace {
 
 std::string ranksText(const FoundFinding &f) {
   return f.ranks.empty() ? "" : row("ranks", rankList(f.ranks));
+}
+
+/// The other side, if it is the host's.
+std::string otherCallText(const FoundFinding &f) {
+  if (f.other_api.empty()) return "";
+  const FoundFrame &at = f.other.shown;
+  if (at.line == 0) return row(secondPlaceName(f), f.other_api + " (no line information)");
+  return row(secondPlaceName(f), fmt::format("{}:{}", at.file, at.line)) +
+         (f.other.source.empty() ? "" : row("", f.other.source));
 }
 
 /// All places at which waves are, with those who could let them go on.
@@ -490,12 +555,13 @@ std::string findingText(const FoundFinding &f) {
   if (isOfHost(f)) {
     text += row("at", placeText(f.place, f.kernel));
     if (!f.place.source.empty()) text += row("", f.place.source);
-    return text + alsoText(f) + ranksText(f) + help;
+    return text + otherCallText(f) + alsoText(f) + ranksText(f) + help;
   }
   text += row("kernel", f.kernel);
   text += detailOfPlace("at", f.place, f);
   if (!f.other_kernel.empty()) text += row("other", f.other_kernel);
   if (f.raw.other.pc) text += detailOfPlace(secondPlaceName(f), f.other, f);
+  text += otherCallText(f);
   return text + alsoText(f) + ranksText(f) + help;
 }
 
@@ -559,6 +625,13 @@ void writeFinding(JsonWriter &json, const FoundFinding &f) {
     } else {
       json.field("space", kSpaces[f.raw.space % kSpaces.size()]);
       json.field("address", f.raw.address);
+      if (static_cast<Problem>(f.raw.problem) == Problem::array_bounds)
+        json.object("array", [&] {
+          json.field("name", f.rule);
+          json.field("size", f.raw.limit);
+          if (f.raw.waves != 0) json.field("distance", f.raw.distance);
+          if (!f.cure.empty()) json.field("hits", f.cure);
+        });
       if (static_cast<Problem>(f.raw.problem) == Problem::polls) {
         json.field("value", f.raw.limit);
         json.field("writer", kWriters[f.raw.lacks % kWriters.size()]);
@@ -566,6 +639,15 @@ void writeFinding(JsonWriter &json, const FoundFinding &f) {
     }
     writePlace(json, f.place, f);
   }
+  if (!f.other_api.empty())
+    json.object("other", [&] {
+      json.field("api", f.other_api);
+      json.field("file", f.other.shown.file);
+      json.field("line", f.other.shown.line);
+      json.field("column", f.other.shown.column);
+      json.field("function", f.other.shown.function);
+      json.field("source", f.other.source);
+    });
   if (f.raw.other.pc)
     json.object("other", [&] {
       if (!f.other_kernel.empty()) json.field("kernel", f.other_kernel);

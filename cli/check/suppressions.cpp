@@ -55,7 +55,8 @@ bool Suppressions::matches(const FoundFinding &f) const {
     const auto at = [&](const FoundPlace &place) {
       return rule.place->isIn(placeText(place, f.kernel));
     };
-    if (!rule.place || at(f.place) || (f.raw.other.pc && at(f.other))) return true;
+    const bool has_other = f.raw.other.pc || !f.other_api.empty();
+    if (!rule.place || at(f.place) || (has_other && at(f.other))) return true;
   }
   return false;
 }

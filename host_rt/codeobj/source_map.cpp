@@ -204,6 +204,112 @@ private:
   AccessLayout layout_;
 };
 
+std::optional<Dwarf_Die> referred(Dwarf_Die *die, unsigned name) {
+  Dwarf_Attribute attribute;
+  Dwarf_Die found;
+  if (dwarf_attr(die, name, &attribute) == nullptr ||
+      dwarf_formref_die(&attribute, &found) == nullptr)
+    return std::nullopt;
+  return found;
+}
+
+/// A type without names and qualifiers.
+std::optional<Dwarf_Die> plainType(Dwarf_Die *die) {
+  auto type = referred(die, DW_AT_type);
+  for (std::size_t depth = 0; type && depth < kDeepestInlining; ++depth) {
+    const int tag = dwarf_tag(&*type);
+    if (tag != DW_TAG_typedef && tag != DW_TAG_const_type && tag != DW_TAG_volatile_type)
+      return type;
+    type = referred(&*type, DW_AT_type);
+  }
+  return std::nullopt;
+}
+
+/// Fills in the sizes, if it is an array of numbers.
+bool readArrayType(Dwarf_Die *variable, SourceArray &to) {
+  auto type = plainType(variable);
+  uint64_t count = 1;
+  constexpr uint64_t most = uint64_t{1} << 40;
+  unsigned dimensions = 0;
+  for (; type && dwarf_tag(&*type) == DW_TAG_array_type && ++dimensions < 16;
+       type = plainType(&*type))
+    forEachChild(*type, [&](Dwarf_Die child) {
+      if (dwarf_tag(&child) != DW_TAG_subrange_type) return;
+      Dwarf_Attribute attribute;
+      Dwarf_Word value = 0;
+      if (dwarf_attr(&child, DW_AT_count, &attribute) == nullptr ||
+          dwarf_formudata(&attribute, &value) != 0) {
+        if (dwarf_attr(&child, DW_AT_upper_bound, &attribute) == nullptr ||
+            dwarf_formudata(&attribute, &value) != 0)
+          value = 0;
+        else
+          ++value;
+      }
+      count = value < most && count < most ? count * value : 0;
+    });
+  if (!type || dimensions == 0 || count == 0 || count >= most) return false;
+  const int tag = dwarf_tag(&*type);
+  if (tag != DW_TAG_base_type && tag != DW_TAG_enumeration_type) return false;
+  to.element = number(&*type, DW_AT_byte_size);
+  to.size = count * to.element;
+  return to.element != 0;
+}
+
+/// Fills in where it is, if it has one place for as long as the program runs.
+bool readLocation(Dwarf_Die *variable, SourceArray &to) {
+  Dwarf_Attribute attribute, address;
+  Dwarf_Op *operations = nullptr;
+  std::size_t count = 0;
+  if (dwarf_attr(variable, DW_AT_location, &attribute) == nullptr ||
+      dwarf_getlocation(&attribute, &operations, &count) != 0 || count == 0)
+    return false;
+  const auto atom = operations[0].atom;
+  if (atom == DW_OP_addr) {
+    to.address = operations[0].number;
+  } else if (atom == DW_OP_addrx) {
+    if (dwarf_getlocation_attr(&attribute, operations, &address) != 0 ||
+        dwarf_formaddr(&address, &to.address) != 0)
+      return false;
+  } else {
+    return false;
+  }
+  to.in_lds = operations[count - 1].atom == DW_OP_xderef;
+  return to.in_lds || count == 1;
+}
+
+/// Then all that a function has is on the stack.
+bool isUnoptimized(Dwarf_Die function) {
+  Dwarf_Attribute attribute;
+  for (const unsigned name : {DW_AT_call_all_calls, DW_AT_GNU_all_call_sites})
+    if (dwarf_attr(&function, name, &attribute) != nullptr) return false;
+  unsigned on_stack = 0, elsewhere = 0;
+  forEachChild(function, [&](Dwarf_Die child) {
+    const int tag = dwarf_tag(&child);
+    if (tag == DW_TAG_inlined_subroutine) ++elsewhere;
+    if (tag != DW_TAG_formal_parameter) return;
+    Dwarf_Op *operations = nullptr;
+    std::size_t count = 0;
+    const bool has_place = dwarf_attr(&child, DW_AT_location, &attribute) != nullptr &&
+                           dwarf_getlocation(&attribute, &operations, &count) == 0 && count != 0;
+    ++(has_place && operations[0].atom == DW_OP_fbreg ? on_stack : elsewhere);
+  });
+  return on_stack != 0 && elsewhere == 0;
+}
+
+/// Variables and parameters of a function by this name. Those of inlined copies are the same.
+void findNamed(Dwarf_Die scope, const std::string &name, std::size_t depth,
+               std::map<Dwarf_Off, Dwarf_Die> &found) {
+  forEachChild(scope, [&](Dwarf_Die child) {
+    const int tag = dwarf_tag(&child);
+    if (tag == DW_TAG_lexical_block && depth < kDeepestInlining)
+      return findNamed(child, name, depth + 1, found);
+    if (tag != DW_TAG_variable && tag != DW_TAG_formal_parameter) return;
+    Dwarf_Die own = child;
+    if (auto origin = referred(&child, DW_AT_abstract_origin)) own = *origin;
+    if (text(&own, DW_AT_name) == name) found.emplace(dwarf_dieoffset(&own), own);
+  });
+}
+
 } // namespace
 
 struct SourceMap::Impl {
@@ -231,6 +337,8 @@ struct SourceMap::Impl {
   std::vector<Dwarf_Die> inlineChain(uint64_t address) const;
   SourceFrame callSite(Dwarf_Die *inlined) const;
   std::optional<Dwarf_Die> variableAt(uint64_t address, std::string_view name) const;
+  /// The only variable of this name that is of no function, in the unit of `in`.
+  bool findGlobal(Dwarf_Die *in, const std::string &name, Dwarf_Die &found) const;
 };
 
 void SourceMap::Impl::readRows(Dwarf_Die *unit) {
@@ -475,6 +583,64 @@ std::optional<AccessLayout> SourceMap::layout(uint64_t address, std::string_view
   for (std::size_t i = 0; i < steps.size(); ++i)
     if (!walk.step(steps[i], i)) return std::nullopt;
   return walk.result();
+}
+
+bool SourceMap::hasOwnPlace(uint64_t address) const {
+  const Row *row = impl_->rowAt(address);
+  if (row == nullptr || row->line == 0 || row->column == 0) return false;
+  if (row->address == address) return true;
+  std::lock_guard lock(impl_->mutex);
+  const Function *function = impl_->functionAt(address);
+  return function != nullptr && isUnoptimized(function->die);
+}
+
+bool SourceMap::Impl::findGlobal(Dwarf_Die *in, const std::string &name, Dwarf_Die &found) const {
+  Dwarf_Die unit;
+  if (dwarf_diecu(in, &unit, nullptr, nullptr) == nullptr) return false;
+  unsigned count = 0;
+  std::vector<Dwarf_Die> pending{unit};
+  for (std::size_t depth = 0; !pending.empty() && depth < 10'000; ++depth) {
+    const Dwarf_Die parent = pending.back();
+    pending.pop_back();
+    forEachChild(parent, [&](Dwarf_Die child) {
+      const int tag = dwarf_tag(&child);
+      if (tag == DW_TAG_namespace) pending.push_back(child);
+      if (tag == DW_TAG_variable && text(&child, DW_AT_name) == name) found = child, ++count;
+    });
+  }
+  return count == 1;
+}
+
+std::optional<SourceArray> SourceMap::array(uint64_t address, std::size_t frame,
+                                            const std::string &name) const {
+  std::lock_guard lock(impl_->mutex);
+  const auto chain = impl_->inlineChain(address);
+  if (frame >= chain.size()) return std::nullopt;
+  Dwarf_Die function = chain[frame];
+  std::map<Dwarf_Off, Dwarf_Die> found, members;
+  findNamed(function, name, 0, found);
+  findNamed(function, "this", 0, members);
+  if (auto origin = referred(&function, DW_AT_abstract_origin)) {
+    findNamed(*origin, name, 0, found);
+    findNamed(*origin, "this", 0, members);
+  }
+  if (found.size() > 1) return std::nullopt;
+  Dwarf_Die variable;
+  if (found.size() == 1)
+    variable = found.begin()->second;
+  else if (!members.empty() || !impl_->findGlobal(&function, name, variable))
+    return std::nullopt; // it may be a member's
+  SourceArray array;
+  if (!readLocation(&variable, array) || !readArrayType(&variable, array)) return std::nullopt;
+  array.id = dwarf_dieoffset(&variable);
+  array.name = name;
+  Dwarf_Die unit;
+  if (const char *file = dwarf_decl_file(&variable);
+      file != nullptr && dwarf_diecu(&variable, &unit, nullptr, nullptr) != nullptr)
+    array.file = fullPath(&unit, file);
+  int line = 0;
+  if (dwarf_decl_line(&variable, &line) == 0) array.line = static_cast<uint32_t>(line);
+  return array;
 }
 
 std::vector<AddressRange> SourceMap::addresses(std::string_view file, uint32_t line) const {

@@ -34,6 +34,16 @@ struct AccessLayout {
   uint64_t size = 0;             ///< of what is accessed
 };
 
+/// An array of numbers with a place of its own: `__shared__`, `__constant__`, `__device__`.
+struct SourceArray {
+  uint64_t id = 0; ///< tells it apart from others of the same code object
+  std::string name, file;
+  uint32_t line = 0;              ///< of its declaration
+  uint64_t size = 0, element = 0; ///< bytes
+  bool in_lds = false;
+  uint64_t address = 0; ///< in the code object; not known of LDS
+};
+
 /// May be used from several threads at once; the answers are computed one at a time.
 class SourceMap {
 public:
@@ -63,6 +73,14 @@ public:
   /// operators of its own.
   std::optional<AccessLayout> layout(uint64_t address, std::string_view variable,
                                      const std::vector<std::string> &steps) const;
+
+  /// Whether it is certain that the place is this instruction's own. Instructions that compilers
+  /// move have none, and seem to be of the one before them; without optimization all have one.
+  bool hasOwnPlace(uint64_t address) const;
+  /// The array that `name` means in frame `frame` of stack(address). Nothing if the name means
+  /// something else, or may do so.
+  std::optional<SourceArray> array(uint64_t address, std::size_t frame,
+                                   const std::string &name) const;
 
   /// The instructions that were made from one line, by the line tables (the innermost place).
   std::vector<AddressRange> addresses(std::string_view file, uint32_t line) const;

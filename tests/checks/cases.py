@@ -32,7 +32,7 @@ def expected(source, word, level, gpu):
 def sides_of(finding):
     if finding["check"] == "leak":
         return [finding["allocation"]]
-    return [finding] + ([finding["other"]] if finding["check"] in ("race", "wait", "hazard", "wave") else [])
+    return [finding] + ([finding["other"]] if finding["check"] in ("race", "wait", "hazard", "wave") or "api" in finding.get("other", {}) else [])
 
 
 def main():

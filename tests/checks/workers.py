@@ -16,7 +16,7 @@ def findings(workers, kind):
         subprocess.run([FADEPROBE, "check", "--gpu", GPU, "--json", lines, "--", PROGRAM, kind], capture_output=True, timeout=100,
                        env={**os.environ, "FADE_GPU_WORKERS": str(workers)})
         found = [json.loads(line) for line in lines.read_text().splitlines()]
-    return [(f["check"], f["problem"], f["kernel"], f["line"], f["column"], f["access"], *(f["other"][key] for key in ("line", "column", "access") if "other" in f)) for f in found]
+    return [(f["check"], f["problem"], f.get("kernel"), f["line"], f["column"], f.get("access"), *(f["other"].get(key) for key in ("line", "column", "access") if "other" in f)) for f in found]
 
 
 failed = 0

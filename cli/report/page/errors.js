@@ -1,6 +1,7 @@
 // What `fadeprobe check` found: each error with the source around it, both sides of a race side by side.
 
 /// What the second place of a finding is, in the words of the text.
+const ofProblem = {inactive_lane: "used at", copy_overlap: "called at", unregistered: "called at", freed_early: "called at", used_early: "called at"};
 const secondPlace = {init: "used at", sync: "ended at", wait: "loaded at", hazard: "after", hang: "written at", nan: "stored at", precision: "stored at"};
 
 function errorsPanel() {
@@ -58,7 +59,7 @@ function errorCard(error) {
     error.advice ? el("p", {class: "advice", title: error.page ? `see ${error.page}` : null}, error.advice) : null,
     error.summary && error.details ? waitsList(error) : null,
     error.kernel ? el("p", {class: "kernel"}, error.kernel) : null,
-    el("div", {class: "places"}, error.places.map((where, i) => errorPlace(where, i === 0 ? "" : (error.problem === "inactive_lane" ? "used at" : secondPlace[error.check]) || "other at"))),
+    el("div", {class: "places"}, error.places.map((where, i) => errorPlace(where, i === 0 ? "" : ofProblem[error.problem] || secondPlace[error.check] || "other at"))),
     error.details && error.details.length ? errorDetails(error.details) : null);
 }
 

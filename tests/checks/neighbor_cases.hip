@@ -1,0 +1,140 @@
+// Arrays side by side, in LDS and among a program's variables: an index beyond one hits another.
+#include "cases.h"
+
+// ---- the last work-item reads one element too many
+template <bool broken> __global__ void halo(const float *in, float *out, int n) {
+  __shared__ float left[64];
+  __shared__ float right[64];
+  const unsigned i = threadIdx.x;
+  left[i] = in[i];
+  right[63 - i] = in[i];
+  __syncthreads();
+  const float next = broken || i < 63
+                         ? left[i + n] // finds: memory says: right after array left, 256 bytes of LDS
+                         : 0;
+  out[i] = left[i] + next + right[i];
+}
+
+// ---- a histogram with one bin too few
+template <bool broken> __global__ void count(const unsigned *in, unsigned *out) {
+  __shared__ unsigned bins[broken ? 12 : 13];
+  __shared__ unsigned total[8];
+  const unsigned i = threadIdx.x;
+  if (i < 12) bins[i] = 0;
+  if (i < 8) total[i] = 0;
+  if (!broken && i == 12) bins[i] = 0;
+  __syncthreads();
+  atomicAdd(&bins[in[i] % 13], 1u); // finds: memory, optimized says: bins has 12 elements
+  atomicAdd(&total[in[i] & 7], 2u);
+  __syncthreads();
+  if (i < 12) out[i] = bins[i] + total[i % 8];
+}
+
+// ---- one row before the first
+template <bool broken> __global__ void rows(const int *in, int *out) {
+  __shared__ int above[9][8];
+  __shared__ int tile[8][8];
+  const unsigned x = threadIdx.x % 8, y = threadIdx.x / 8;
+  above[y][x] = in[threadIdx.x] + 1;
+  if (y == 0) above[8][x] = 7;
+  __syncthreads();
+  tile[y][x] = in[threadIdx.x];
+  __syncthreads();
+  const int before = broken || y > 0
+                         ? tile[int(y) - 1][x] // finds: memory says: 32 bytes before array tile
+                         : 0;
+  const int other = above[8 - y][x];
+  out[threadIdx.x] = before + tile[y][7 - x] + other;
+}
+
+// ---- stored beyond the end
+template <bool broken> __global__ void scatter(const int *in, double *out, int n) {
+  __shared__ double sums[32];
+  __shared__ double squares[32];
+  const unsigned i = threadIdx.x;
+  if (i < 32) squares[i] = i;
+  __syncthreads();
+  if (i == 0) sums[0] = n;
+  if (broken || i < 31) sums[i + 1] = in[i]; // finds: memory says: right after array sums
+  __syncthreads();
+  if (i < 32) out[i] = sums[i] + squares[31 - i];
+}
+
+// ---- variables of the program
+__constant__ float weights[16] = {1, 2, 3};
+__constant__ float bias[16] = {4, 5, 6};
+__device__ int counters[8];
+__device__ int limits[8];
+template <bool broken> __global__ void apply(float *out, int n) {
+  const unsigned i = threadIdx.x;
+  float sum = 0;
+  for (int k = 0; k < n; ++k)
+    sum += weights[(i + k) % (broken ? 18 : 16)]; // finds: memory says: array weights, 64 bytes
+  out[i] = sum + bias[i % 16];
+  if (i < (broken ? 9 : 8)) {
+    counters[i] = n; // finds: memory says: right after array counters
+    limits[i % 8] = n + 1;
+  }
+}
+
+// ---- clean, but not simple
+#define LAST(array) array[63]
+template <int kind> __device__ float own(const float *in) {
+  __shared__ float mine[64];
+  mine[threadIdx.x] = in[threadIdx.x] + kind;
+  __syncthreads();
+  return mine[63 - threadIdx.x];
+}
+__global__ void tricky(const float *in, float *out, int n) {
+  __shared__ float a[64];
+  __shared__ float b[64];
+  __shared__ struct {
+    float a[64], b[64];
+  } both;
+  __shared__ float one, two;
+  const unsigned i = threadIdx.x;
+  a[i] = in[i], b[i] = in[i] + 1; // stored by one instruction
+  both.a[i] = in[i], both.b[i] = in[i];
+  if (i == 0) one = in[0], two = in[1];
+  __syncthreads();
+  float sum = one + two + a[63] + b[0]; // loaded together
+  for (int k = 0; k < n; ++k) sum += a[(i + k) % 64] * b[3]; // the second does not change
+  const float *p = n & 1 ? a : b;
+  sum += p[i] + (n & 2 ? a : b)[i] + (n & 4 ? a[i] : b[i]);
+  __syncthreads();
+  if (n & 8) a[63 - i] = sum; else b[63 - i] = sum;
+  __syncthreads();
+  sum += LAST(a) + LAST(b) + own<1>(in) + own<2>(in);
+  const float4 four = *reinterpret_cast<const float4 *>(&a[i / 4 * 4]);
+  {
+    const float *weights = b; // not the program's
+    sum += weights[i] + weights[(i + 40) % 64];
+  }
+  const auto both_of = [&](int k) { return a[k] + b[k]; };
+  const float *flat = &both.a[0];
+  sum += both_of(i) + both_of(63 - i) + flat[i * 2] + four.x + four.w;
+  out[i] = sum;
+}
+
+template <bool broken> int run() {
+  Device<float> in(64), out(64);
+  Device<unsigned> numbers(64), bins(64);
+  Device<double> doubles(64);
+  std::vector<unsigned> values(64);
+  for (unsigned i = 0; i < 64; ++i) values[i] = i * 7;
+  HIP(hipMemcpy(numbers.data, values.data(), 256, hipMemcpyHostToDevice));
+  Device<int> ints(64), results(64);
+  halo<broken><<<1, 64>>>(in.data, out.data, 1);
+  count<broken><<<1, 64>>>(numbers.data, bins.data);
+  rows<broken><<<1, 64>>>(ints.data, results.data);
+  scatter<broken><<<1, 32>>>(ints.data, doubles.data, 64);
+  apply<broken><<<1, 64>>>(out.data, 3);
+  for (int n = 0; n < 16; ++n) tricky<<<1, 64>>>(in.data, out.data, n);
+  finish();
+  std::printf("done\n");
+  return 5;
+}
+
+int main(int argc, char **argv) {
+  return argc > 1 && std::string(argv[1]) == "broken" ? run<true>() : run<false>();
+}
