@@ -69,9 +69,10 @@ struct Kernel {
   /// Executions of accesses by each wave: how many waves, of all of them, and of the busiest one in
   /// each dispatch, summed up.
   uint64_t waves = 0, wave_executions = 0, longest_waves = 0;
-  /// What L2 holds, and of each allocation that is accessed its size, and bytes from and to memory.
+  /// What L2 holds, and of each allocation that is accessed its size, bytes from and to memory, and
+  /// from the first to the last byte that is accessed (0: not known).
   struct Footprint {
-    uint64_t size = 0, fetched = 0, written = 0;
+    uint64_t size = 0, fetched = 0, written = 0, extent = 0;
   };
   uint64_t l2_bytes = 0;
   std::vector<Footprint> footprints{};

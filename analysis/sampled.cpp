@@ -29,8 +29,12 @@ Factors factorsOf(const Kernel &kernel, uint64_t dispatches) {
   factors.fetched = factors.written = factors.all;
   double linear_in = 0, linear_out = 0, in = 0, out = 0, held = 0;
   for (const Kernel::Footprint &one : kernel.footprints) {
-    // What is not in an allocation that is known has no size.
-    const double size = one.size == 0 ? HUGE_VAL : static_cast<double>(one.size);
+    // What is not in an allocation that is known has no size. All workgroups together reach a
+    // little further than those that were recorded.
+    const auto some = static_cast<double>(std::max<uint64_t>(kernel.workgroups_recorded, 1));
+    const double reached = static_cast<double>(one.extent) * (some + 1) / some;
+    double size = one.size == 0 ? HUGE_VAL : static_cast<double>(one.size);
+    if (one.extent != 0 && one.size != 0) size = std::min(size, reached);
     const auto times = static_cast<double>(std::max<uint64_t>(dispatches, 1));
     const double fetched = static_cast<double>(one.fetched) * factors.all;
     const double written = static_cast<double>(one.written) * factors.all;

@@ -100,7 +100,12 @@ struct CacheModel : fade::Handler {
     CacheSizes sizes;
     std::string target;
     std::map<Place, Sum> places;
-    std::map<uint32_t, std::pair<Allocation, Sum>> allocations;
+    struct OfMemory {
+      Allocation allocation;
+      Sum sum;
+      uint64_t extent = 0; ///< bytes from the first to the last that a dispatch accesses
+    };
+    std::map<uint32_t, OfMemory> allocations;
     Sum all;
     uint64_t dispatches = 0;
     bool was_cut = false;
@@ -199,6 +204,7 @@ void CacheModel::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *co
   total.target = dispatch.kernel().target();
   total.sizes = CacheSizes::of(total.target);
   ++total.dispatches;
+  std::map<uint32_t, LineRange> accessed; // of each allocation
   for (Shard *shard : shards) {
     shard->run.finish();
     total.was_cut = total.was_cut || shard->run.wasCut();
@@ -214,10 +220,15 @@ void CacheModel::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *co
                    std::string(codeOf(*table, at))}]
           .add(traffic, reuse);
       const Allocation memory = index == 0 ? Allocation() : shard->finder.allocation(index);
-      auto &of_memory = total.allocations[memory.number];
-      of_memory.first = memory;
-      of_memory.second.add(traffic, reuse);
+      KernelTotal::OfMemory &of_memory = total.allocations[memory.number];
+      of_memory.allocation = memory;
+      of_memory.sum.add(traffic, reuse);
+      accessed[memory.number].add(shard->run.lines()[i]);
     }
+  }
+  for (const auto &[number, lines] : accessed) {
+    uint64_t &extent = total.allocations[number].extent;
+    extent = std::max(extent, lines.count() * total.sizes.l1_line);
   }
 }
 
@@ -260,7 +271,7 @@ template <typename Map, typename Of> auto mostTraffic(const Map &map, Of &&of) {
   return list;
 }
 constexpr auto kOfPlace = [](const auto &entry) -> const Sum & { return entry.second; };
-constexpr auto kOfMemory = [](const auto &entry) -> const Sum & { return entry.second.second; };
+constexpr auto kOfMemory = [](const auto &entry) -> const Sum & { return entry.second.sum; };
 
 void CacheModel::writeJson(const std::string &kernel, const KernelTotal &total) {
   fade::JsonWriter json;
@@ -291,10 +302,11 @@ void CacheModel::writeJson(const std::string &kernel, const KernelTotal &total) 
     json.list("allocations", [&] {
       for (const auto *entry : mostTraffic(total.allocations, kOfMemory))
         json.object([&] {
-          json.field("name", entry->second.first.name());
-          json.field("number", entry->second.first.number);
-          json.field("size", entry->second.first.size);
-          writeSum(json, entry->second.second);
+          json.field("name", entry->second.allocation.name());
+          json.field("number", entry->second.allocation.number);
+          json.field("size", entry->second.allocation.size);
+          json.field("extent", entry->second.extent);
+          writeSum(json, entry->second.sum);
         });
     });
   });
@@ -373,7 +385,7 @@ void CacheModel::writeText(const std::string &kernel, const KernelTotal &total) 
       table.below("    | " + line.substr(0, sink().columns() - 6) + '\n');
   }
   for (const auto *entry : mostTraffic(total.allocations, kOfMemory))
-    table.row(cellsOf(columnName(entry->second.first.name()), "", entry->second.second));
+    table.row(cellsOf(columnName(entry->second.allocation.name()), "", entry->second.sum));
   sink().write(text + table.text(paint, sink().columns()));
 }
 

@@ -14,7 +14,9 @@ void CacheRun::access(uint32_t wave, CacheUse use, std::span<const CacheRequest>
     if (request.who >= traffic_.size()) {
       traffic_.resize(request.who + 1);
       reuse_.resize(request.who + 1);
+      lines_.resize(request.who + 1);
     }
+    lines_[request.who].add(request.line);
   }
 }
 

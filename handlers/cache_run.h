@@ -9,6 +9,7 @@
 #include "cache_levels.h"
 #include "reuse_distance.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -24,6 +25,16 @@ struct CacheRequest {
   uint64_t line = 0;   ///< address divided by the size of a line of L1
   uint32_t dwords = 0; ///< wanted ones, of the line of L2
   uint32_t who = 0;    ///< whom to charge
+};
+
+/// From the first to the last.
+struct LineRange {
+  uint64_t first = UINT64_MAX, last = 0;
+  void add(uint64_t line) { first = std::min(first, line), last = std::max(last, line); }
+  void add(const LineRange &other) {
+    first = std::min(first, other.first), last = std::max(last, other.last);
+  }
+  uint64_t count() const { return first > last ? 0 : last - first + 1; }
 };
 
 class CacheRun {
@@ -42,6 +53,7 @@ public:
   /// By whom.
   const std::vector<Traffic> &traffic() const { return traffic_; }
   const std::vector<ReuseHistogram> &reuse() const { return reuse_; }
+  const std::vector<LineRange> &lines() const { return lines_; } ///< of L1
   bool wasCut() const { return was_cut_; } ///< too much at once: run in several parts
 
   static constexpr std::size_t kMostRequests = std::size_t{1} << 20;
@@ -82,6 +94,7 @@ private:
   std::vector<CacheRequest> requests_;
   std::vector<Traffic> traffic_;
   std::vector<ReuseHistogram> reuse_;
+  std::vector<LineRange> lines_;
   bool was_cut_ = false;
 };
 

@@ -80,6 +80,15 @@ TEST(Sampled, WhatIsTouchedMustFitInL2NotAllThatWasAllocated) {
   EXPECT_EQ(log.accesses[0].cache.fetched, 128000u);
 }
 
+TEST(Sampled, WorkgroupsThatReadEdgesOfEachOtherDoNotReadMoreThanThereIs) {
+  RunLog log = sampledRun();
+  log.kernels[0].l2_bytes = 1 << 20;
+  log.kernels[0].footprints = {{64 << 20, 6400, 0, 8000}, {64 << 20, 0, 3200, 30000}};
+  scaleSampled(log);
+  EXPECT_EQ(log.accesses[0].cache.fetched, 17600u) << "8800 bytes, a tenth more, in two dispatches";
+  EXPECT_EQ(log.accesses[0].cache.written, 64000u);
+}
+
 TEST(Sampled, WhatWasRecordedAsAWholeStaysAsItIs) {
   RunLog log = sampledRun();
   for (Dispatch &d : log.dispatches) d.workgroups_recorded = d.workgroups;
