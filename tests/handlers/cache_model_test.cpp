@@ -250,7 +250,9 @@ TEST_F(CacheModelTest, OneMemberOfAStructFetchesWhatNobodyWants) {
   const auto load = site(FADE_SITE_LOAD, 4, 5);
   stream.wave();
   stream.affine(load, 0x10000, 32); // 4 of 32 bytes
-  const json all = run()["all"];
+  const json report = run();
+  EXPECT_EQ(report["allocations"][0]["extent"], 64u * 32);
+  const json all = report["all"];
   EXPECT_EQ(all["fetched"], 64u * 32);
   EXPECT_EQ(all["unused"], 64u * 28);
   EXPECT_EQ(all["first_uses"], 16u); // lines of 128 bytes; each is wanted as two of 64
