@@ -431,7 +431,7 @@ if __name__ == '__main__':
         sizes = {}
         for ranks in (1000, 3000):
             run = self.path(f"run{ranks}")
-            self.done([sys.executable, os.path.join(os.path.dirname(__file__), "../../bench/trace/synthetic_run.py"), run, ranks, 2])
+            self.done([sys.executable, os.path.join(os.path.dirname(__file__), "../../bench/trace/synthetic_run.py"), run, ranks, 4])
             self.bare([PROBE, "report", run, "-o", self.path("page.html")])  # has no events to make pages of single ranks from
             page = self.page(self.path("page.html"))
             self.assertEqual(page["units"], ranks)
