@@ -362,9 +362,8 @@ void Reader::cache(const Json &object) {
   const uint32_t kernel = kernelOf(object);
   log_.kernels[kernel].l2_bytes = number(object, "l2_bytes");
   for (const Json &entry : objects(object, "allocations"))
-    log_.kernels[kernel].footprints.push_back(
-        {number(entry, "size"), number(entry, "fetched"), number(entry, "written"),
-         number(entry, "extent")});
+    log_.kernels[kernel].footprints.push_back({number(entry, "size"), number(entry, "fetched"),
+                                               number(entry, "written"), number(entry, "extent")});
   for (const Json &entry : objects(object, "accesses")) {
     CacheTraffic &traffic = accessOf(kernel, false, entry).cache;
     traffic.is_known = true;

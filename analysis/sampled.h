@@ -8,8 +8,8 @@ namespace fade::report {
 
 /// Scales what was counted of each kernel to all workgroups of all of its dispatches, and says in
 /// the kernel how many stand for how many. Bytes of memory are not more than the parts
-/// of allocations that the kernel uses have, where all that it touches fits in L2: others find there what one has
-/// brought.
+/// of allocations that the kernel uses have, where all that it touches fits in L2: others find
+/// there what one has brought.
 void scaleSampled(RunLog &log);
 
 /// Whether numbers of a kernel are scaled: then they are estimates.

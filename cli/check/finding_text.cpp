@@ -346,8 +346,8 @@ std::string alsoText(const FoundFinding &f) {
                                                  : fmt::format("{:#x}", one.place.raw.address);
     const auto check = static_cast<Check>(one.raw.check);
     if ((check == Check::race || check == Check::wave) &&
-        (one.raw.other.pc || !one.other_api.empty()) &&
-        one.other.shown.line != 0 && one.other.shown != one.place.shown)
+        (one.raw.other.pc || !one.other_api.empty()) && one.other.shown.line != 0 &&
+        one.other.shown != one.place.shown)
       text += " with " + (one.other.shown.file == one.place.shown.file
                               ? std::to_string(one.other.shown.line)
                               : shortPlace(one.other.shown));
