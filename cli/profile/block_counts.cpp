@@ -1,5 +1,7 @@
 #include "profile/block_counts.h"
 
+#include "profile/block_order.h"
+
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
@@ -163,14 +165,25 @@ PlacedCode placeBlocks(const KernelCode &code, const BlockCountsBySite &blocks,
         block.successors.size() == 1)
       executions[i] = std::min(executions[i], executions[block.successors[0]]);
   }
+  // Where lanes come together again there are blocks that no line leads to.
+  std::vector<const Stretch *> known(code.blocks.size());
+  for (const Stretch &stretch : all)
+    if (stretch.site && !known[stretch.block]) known[stretch.block] = &stretch;
+  std::vector<bool> is_known;
+  for (const Stretch *stretch : known) is_known.push_back(stretch != nullptr);
+  const auto in_step = blocksInStep(code.blocks, is_known);
+  for (std::size_t b = 0; b < code.blocks.size(); ++b)
+    if (in_step[b]) executions[b] = executions[*in_step[b]];
   for (const Stretch &stretch : all)
     for (std::size_t i = stretch.first; i < stretch.first + stretch.count; ++i) {
       InstructionWork &work = placed.work[i];
       work.is_known = stretch.site.has_value();
       work.executions = executions[stretch.block];
-      if (!stretch.site) continue;
-      const BlockCount &count = blocks.at(*stretch.site);
-      work.lanes = stretch.by_one_lane ? count.executions : count.lanes;
+      const auto &other = in_step[stretch.block];
+      const Stretch *like = stretch.site ? &stretch : other ? known[*other] : nullptr;
+      if (!like) continue;
+      const BlockCount &count = blocks.at(*like->site);
+      work.lanes = like->by_one_lane ? count.executions : count.lanes;
     }
   return placed;
 }

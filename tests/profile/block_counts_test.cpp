@@ -72,6 +72,39 @@ TEST(BlockCounts, WavesGoThroughCodeThatNoLaneTakesIfNothingJumpsOverIt) {
   EXPECT_EQ(placed.work[5].lanes, 25u);
 }
 
+TEST(BlockCounts, BlocksThatTheCompilerAddsAreExecutedAsOftenAsThoseThatTheyClose) {
+  // A loop of two iterations at a time, which lanes leave in the middle; behind each, and behind the
+  // loop, they come together in code without a line.
+  const Code code({{"v_mov_b32_e32 v1, 0", 0},            // 0
+                   {"v_mul_f32_e32 v1, v1, v0", 1},       // 1
+                   {"s_and_saveexec_b64 s[2:3], vcc", 1}, // 2
+                   {"s_cbranch_execz 2", 1, 6},           // 3
+                   {"v_mul_f32_e32 v1, v1, v2", 2},       // 4
+                   {"v_mov_b32_e32 v3, v1"},              // 5: with block 2
+                   {"s_or_b64 exec, exec, s[2:3]"},       // 6: with block 1
+                   {"s_andn2_b64 exec, exec, s[4:5]"},    // 7
+                   {"s_cbranch_execnz 65529", -1, 1},     // 8
+                   {"s_or_b64 exec, exec, s[6:7]"},       // 9: with block 0
+                   {"v_mov_b32_e32 v4, v1"},              // 10
+                   {"s_endpgm"}});
+  const PlacedCode placed = code.place({{0, {10, 640}}, {1, {50, 2000}}, {2, {30, 900}}});
+  EXPECT_EQ(placed.work[5].executions, 30u);
+  for (const std::size_t i : {6, 7, 8}) EXPECT_EQ(placed.work[i].executions, 50u) << i;
+  EXPECT_EQ(placed.work[6].lanes, 2000u);
+  for (const std::size_t i : {9, 10, 11}) EXPECT_EQ(placed.work[i].executions, 10u) << i;
+}
+
+TEST(BlockCounts, WhatNoLineLeadsToInALoopOfItsOwnIsNotCounted) {
+  const Code code({{"v_mov_b32_e32 v1, 0", 0},
+                   {"s_sleep 1"},
+                   {"s_cbranch_scc0 65534", -1, 1},
+                   {"s_endpgm", 0}});
+  const PlacedCode placed = code.place({{0, {10, 640}}});
+  EXPECT_EQ(placed.work[1].executions, 0u);
+  EXPECT_FALSE(placed.work[1].is_known);
+  EXPECT_EQ(placed.work[3].executions, 10u);
+}
+
 TEST(BlockCounts, AJumpOutOfALoopIsNotExecutedAsOftenAsTheLoop) {
   const Code code({{"v_mul_f32_e32 v1, v0, v0", 0},
                    {"v_add_f32_e32 v2, v2, v1", 1},
