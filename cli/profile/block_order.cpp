@@ -124,8 +124,7 @@ std::vector<std::size_t> loopsOf(const Graph &graph, const Dominators &dominator
   std::vector<std::size_t> heads;
   for (std::size_t head = 0; head < graph.root; ++head)
     if (!bodies[head].empty()) heads.push_back(head);
-  std::ranges::sort(heads, std::greater(),
-                    [&](std::size_t head) { return bodies[head].size(); });
+  std::ranges::sort(heads, std::greater(), [&](std::size_t head) { return bodies[head].size(); });
   std::vector<std::size_t> innermost(graph.next.size(), kNone);
   for (const std::size_t head : heads)
     for (const std::size_t node : bodies[head]) innermost[node] = head;

@@ -73,8 +73,8 @@ TEST(BlockCounts, WavesGoThroughCodeThatNoLaneTakesIfNothingJumpsOverIt) {
 }
 
 TEST(BlockCounts, BlocksThatTheCompilerAddsAreExecutedAsOftenAsThoseThatTheyClose) {
-  // A loop of two iterations at a time, which lanes leave in the middle; behind each, and behind the
-  // loop, they come together in code without a line.
+  // A loop of two iterations at a time, which lanes leave in the middle; behind each, and behind
+  // the loop, they come together in code without a line.
   const Code code({{"v_mov_b32_e32 v1, 0", 0},            // 0
                    {"v_mul_f32_e32 v1, v1, v0", 1},       // 1
                    {"s_and_saveexec_b64 s[2:3], vcc", 1}, // 2
