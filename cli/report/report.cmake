@@ -2,8 +2,8 @@
 find_package(nlohmann_json REQUIRED)
 set(page ${CMAKE_CURRENT_SOURCE_DIR}/report/page)
 # In the order in which the scripts stand in the page.
-set(scripts format.js table.js export.js viewport.js summary.js findings.js errors.js source.js host.js timeline.js heatmap.js lanes.js flow.js handlers.js roofline.js profile.js kernel.js search.js app.js)
-set(run_scripts format.js table.js export.js run.js)
+set(scripts format.js theme.js table.js export.js viewport.js summary.js findings.js errors.js source.js host.js timeline.js heatmap.js lanes.js flow.js handlers.js roofline.js profile.js kernel.js search.js app.js)
+set(run_scripts format.js theme.js table.js export.js run.js)
 list(TRANSFORM scripts PREPEND ${page}/)
 list(TRANSFORM run_scripts PREPEND ${page}/)
 set(embedded ${CMAKE_CURRENT_BINARY_DIR}/page_files.cpp)

@@ -107,6 +107,11 @@ class Check(unittest.TestCase):
                     self.assertEqual((one["check"], kernel in one["kernel"]), (check, True))
                     self.assertIn(f"// finds: {check}", pathlib.Path(one["file"]).read_text().splitlines()[one["line"] - 1])
 
+        # Of an application its own code counts; of a version of a kernel, whether it was checked.
+        run = subprocess.run([FADEPROBE, "check", "-k", "no such kernel", str(capture)], capture_output=True, text=True, timeout=100, env=environment)
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertIn("so nothing was checked", run.stderr)
+
     def test_findings_as_a_page(self):
         page = self.path / "page.html"
         run = self.check("--report", str(page), "--json", str(self.path / "lines"))

@@ -1,4 +1,4 @@
-// The tabs, the theme, and the start. A panel is built when its tab is first opened.
+// The tabs and the start. A panel is built when its tab is first opened.
 
 // A trace of the host side alone has nothing of what happens inside of kernels.
 // What a check has found may come alone, too.
@@ -82,15 +82,6 @@ function tabKey(event) {
   if (to === undefined) return;
   showTab(panels[(to + panels.length) % panels.length].id, true);
   event.preventDefault();
-}
-
-function isDark() {
-  return (document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-}
-function setTheme(theme) {
-  if (theme) document.documentElement.dataset.theme = theme;
-  document.getElementById("theme").textContent = isDark() ? "Light" : "Dark";
-  document.dispatchEvent(new Event("themechange"));
 }
 
 function start() {

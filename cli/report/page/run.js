@@ -145,15 +145,6 @@ function adviceTable() {
   ]}).node;
 }
 
-function isDark() {
-  return (document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-}
-function setTheme(theme) {
-  if (theme) document.documentElement.dataset.theme = theme;
-  document.getElementById("theme").textContent = isDark() ? "Light" : "Dark";
-  document.dispatchEvent(new Event("themechange"));
-}
-
 function startRun() {
   document.getElementById("title").textContent = data.title;
   document.title = `${data.title} – FADE`;
