@@ -19,6 +19,10 @@ install(FILES ${CMAKE_BINARY_DIR}/package/fadeprobe.1 DESTINATION ${CMAKE_INSTAL
 install(FILES cli/completions/fadeprobe.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
   RENAME fadeprobe)
 install(FILES cli/completions/_fadeprobe DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+# Python finds it with PYTHONPATH=PREFIX/share/fade/python; scripts/wheel makes a wheel of the whole tree.
+configure_file(python/fade/_version.py.in ${CMAKE_BINARY_DIR}/package/_version.py @ONLY)
+install(DIRECTORY python/ DESTINATION ${CMAKE_INSTALL_DATADIR}/fade/python FILES_MATCHING PATTERN "*.py" PATTERN __pycache__ EXCLUDE)
+install(FILES ${CMAKE_BINARY_DIR}/package/_version.py DESTINATION ${CMAKE_INSTALL_DATADIR}/fade/python/fade)
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png")
 
