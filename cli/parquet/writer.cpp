@@ -110,18 +110,17 @@ void Column::clear() {
 }
 
 Writer::Writer(std::string path, std::FILE *file, std::vector<Column> columns,
-               std::size_t sorted_by, std::vector<std::pair<std::string, std::string>> facts)
+               std::size_t sorted_by)
     : path_(std::move(path)), file_(file, std::fclose), columns_(std::move(columns)),
-      sorted_by_(sorted_by), facts_(std::move(facts)) {}
+      sorted_by_(sorted_by) {}
 
 Result<Writer> Writer::create(const std::string &path, std::vector<ColumnInfo> columns,
-                              std::size_t sorted_by,
-                              std::vector<std::pair<std::string, std::string>> facts) {
+                              std::size_t sorted_by) {
   std::FILE *file = std::fopen(path.c_str(), "wbe");
   if (!file) return Error{path, "", 0, std::strerror(errno)};
   std::vector<Column> all;
   for (ColumnInfo &info : columns) all.emplace_back(std::move(info));
-  Writer writer(path, file, std::move(all), sorted_by, std::move(facts));
+  Writer writer(path, file, std::move(all), sorted_by);
   if (Status status = writer.put(kMagic); !status) return Error(status.error());
   return writer;
 }
@@ -187,7 +186,7 @@ Status Writer::writeGroup() {
   return Done{};
 }
 
-std::string Writer::footer() const {
+std::string Writer::footer(const Facts &facts) const {
   ThriftWriter out;
   out.number(1, int32_t{2}); // version
   out.list(2, Type::structure, columns_.size() + 1);
@@ -257,8 +256,8 @@ std::string Writer::footer() const {
     out.number(6, bytes);
     out.end();
   }
-  out.list(5, Type::structure, facts_.size());
-  for (const auto &[key, value] : facts_) {
+  out.list(5, Type::structure, facts.size());
+  for (const auto &[key, value] : facts) {
     out.beginElement();
     out.text(1, key);
     out.text(2, value);
@@ -275,10 +274,10 @@ std::string Writer::footer() const {
   return out.take();
 }
 
-Status Writer::close() {
+Status Writer::close(const Facts &facts) {
   if (columns_[0].rows() != 0)
     if (Status status = writeGroup(); !status) return status;
-  const std::string end = footer();
+  const std::string end = footer(facts);
   std::string length;
   appendLittle(length, end.size(), 4);
   for (const std::string_view part : {std::string_view(end), std::string_view(length), kMagic})

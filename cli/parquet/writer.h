@@ -66,17 +66,17 @@ private:
 
 class Writer {
 public:
-  /// `sorted_by`: the index of the column by which rows are in ascending order. `facts`: keys and
-  /// values in the file's metadata.
+  using Facts = std::vector<std::pair<std::string, std::string>>;
+
+  /// `sorted_by`: the index of the column by which rows of a group are in ascending order.
   static Result<Writer> create(const std::string &path, std::vector<ColumnInfo> columns,
-                               std::size_t sorted_by,
-                               std::vector<std::pair<std::string, std::string>> facts);
+                               std::size_t sorted_by);
 
   /// The value of each column has to be added, then the row ended.
   Column &column(std::size_t index) { return columns_[index]; }
   Status endRow();
-  /// Without it the file is none.
-  Status close();
+  /// Without it the file is none. `facts`: keys and values in the file's metadata.
+  Status close(const Facts &facts);
 
   uint64_t rows() const { return rows_; }
 
@@ -91,19 +91,17 @@ private:
     std::vector<Chunk> chunks;
   };
 
-  Writer(std::string path, std::FILE *file, std::vector<Column> columns, std::size_t sorted_by,
-         std::vector<std::pair<std::string, std::string>> facts);
+  Writer(std::string path, std::FILE *file, std::vector<Column> columns, std::size_t sorted_by);
 
   Status writeGroup();
   Status writePage(Chunk &chunk, const Column &column, bool is_dictionary);
   Status put(std::string_view bytes);
-  std::string footer() const;
+  std::string footer(const Facts &facts) const;
 
   std::string path_;
   std::unique_ptr<std::FILE, int (*)(std::FILE *)> file_;
   std::vector<Column> columns_;
   std::size_t sorted_by_;
-  std::vector<std::pair<std::string, std::string>> facts_;
   std::vector<Group> groups_;
   int64_t at_ = 0; ///< bytes written
   uint64_t rows_ = 0;

@@ -17,8 +17,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostCalls = 200'000; ///< of a process
-
 /// What follows "NAME=" in the arguments of a range.
 std::string_view valueOf(std::string_view arguments, std::string_view name) {
   for (std::size_t at = 0; at < arguments.size();) {
@@ -119,6 +117,11 @@ RankPath pathThrough(const std::vector<const Meeting *> &meetings, const Run &ru
 
 } // namespace
 
+bool isCollective(std::string_view domain, std::string_view arguments) {
+  return domain == kMpiDomain && !valueOf(arguments, "comm").empty() &&
+         numberIn(valueOf(arguments, "seq"));
+}
+
 Status writeCollectives(const std::vector<Range> &ranges, const std::string &folder) {
   struct Lines {
     std::vector<std::string> functions;
@@ -127,7 +130,7 @@ Status writeCollectives(const std::vector<Range> &ranges, const std::string &fol
   std::map<std::string, Lines, std::less<>> by_comm;
   std::size_t kept = 0;
   for (const Range &range : ranges) {
-    if (!range.is_named || range.domain != kMpiDomain || kept == kMostCalls) continue;
+    if (!range.is_named || range.domain != kMpiDomain || kept == kMostCollectives) continue;
     const std::string_view comm = valueOf(range.arguments, "comm");
     const auto number = numberIn(valueOf(range.arguments, "seq"));
     if (comm.empty() || !number) continue;

@@ -22,9 +22,13 @@ inline bool isMessage(const Range &range) {
   return range.is_named && (range.domain == kMpiDomain || range.domain == kRcclDomain);
 }
 
+/// Whether a message is a collective call, which all ranks of a communicator make together.
+bool isCollective(std::string_view domain, std::string_view arguments);
+
+inline constexpr std::size_t kMostCollectives = 200'000; ///< kept of a process
 inline constexpr const char *kCollectivesFile = "/collectives.jsonl";
 
-/// Writes the file, if there were any. At most 200,000 calls are kept of a process.
+/// Writes the file, if there were any. At most kMostCollectives are kept.
 Status writeCollectives(const std::vector<Range> &ranges, const std::string &folder);
 
 /// One function, over all of its calls.

@@ -13,8 +13,10 @@
 #include "trace/event_reader.h"
 #include "trace/forms.h"
 #include "trace/graphs.h"
+#include "trace/live_tables.h"
 #include "trace/operators.h"
 #include "trace/recorded_run.h"
+#include "trace/rocpd_file.h"
 #include "trace/run.h"
 #include "trace/run_clocks.h"
 #include "trace/run_text.h"
@@ -47,8 +49,8 @@ std::string mistakeIn(const std::string &output, const std::string &format, bool
   if (append && output.empty()) return "--append needs -o FILE";
   if (format.empty()) return "";
   if (!host_trace::isForm(format))
-    return fmt::format("--format: '{}' is none of rpd, rpd2, json, perfetto and parquet{}", format,
-                       suggestion(format, host_trace::formNames()));
+    return fmt::format("--format: '{}' is none of rpd, rpd2, rocpd, json, perfetto and parquet{}",
+                       format, suggestion(format, host_trace::formNames()));
   if (append && !format.starts_with("rpd")) return "--append is for RPD files";
   return "";
 }
@@ -59,7 +61,8 @@ Status writeForm(const host_trace::HostEvents &events, const std::string &path,
 }
 
 /// Writes what was asked for. False, after a line that says why, if something could not be written.
-bool writeViews(const host_trace::HostEvents &events, const TraceOptions &options) {
+bool writeViews(const host_trace::HostEvents &events, const TraceOptions &options,
+                const std::string &recorded) {
   bool all = true;
   const auto check = [&](const Status &status) {
     if (status) return;
@@ -68,19 +71,21 @@ bool writeViews(const host_trace::HostEvents &events, const TraceOptions &option
   };
   if (!options.api_log.empty())
     check(writeLog(events, options.api_log, host_trace::LogScope::calls));
-  if (!options.output.empty())
+  if (host_trace::isFolderForm(options.format))
+    check(host_trace::writeColumnTables(recorded, options.output, ownPartition()));
+  else if (!options.output.empty())
     check(writeForm(events, options.output, options.format, options.append));
   return all;
 }
 
 void addFormOptions(CLI::App &command, std::string &format, bool &append) {
   command
-      .add_option(
-          "--format", format,
-          "rpd: a database for RPD's tools (default), rpd2: of its older version, json: JSON "
-          "lines, perfetto: a timeline for Perfetto and chrome://tracing, parquet: a folder of "
-          "tables for DuckDB, Spark and others")
-      ->type_name("rpd|rpd2|json|perfetto|parquet");
+      .add_option("--format", format,
+                  "rpd: a database for RPD's tools (default), rpd2: of its older version, rocpd: a "
+                  "database as rocprofv3 writes it, json: JSON lines, perfetto: a timeline for "
+                  "Perfetto and chrome://tracing, parquet: a folder of "
+                  "tables for DuckDB, Spark and others")
+      ->type_name("rpd|rpd2|rocpd|json|perfetto|parquet");
   command.add_flag("--append", append, "add a session to the RPD file instead of replacing it");
 }
 
@@ -113,7 +118,7 @@ void writeAndRemove(const host_trace::HostEvents &events, const TraceOptions &op
                     const std::string &recorded) {
   const auto still = host_trace::recordersOf(recorded);
   // A session is not added twice.
-  if ((still.empty() || !options.append) && !writeViews(events, options))
+  if ((still.empty() || !options.append) && !writeViews(events, options, recorded))
     return complain(fmt::format("what was recorded is in {}", recorded));
   if (!still.empty())
     return complain(fmt::format(
@@ -123,6 +128,33 @@ void writeAndRemove(const host_trace::HostEvents &events, const TraceOptions &op
         options.append ? " --append" : ""));
   std::error_code ignored;
   fs::remove(recorded, ignored);
+}
+
+/// Tables are made while the application runs, so that nothing depends on how long it does.
+int traceTables(TraceOptions &options, const std::vector<std::string> &application,
+                const std::string &recorded) {
+  host_trace::LiveTables tables(recorded, options.output, ownPartition());
+  const RecordedRun run = runRecorded(options.run, application, recorded);
+  if (!run.was_started) return run.exit_code;
+  if (!run.has_events) endLike(run.end);
+  const auto events = tables.finish();
+  std::error_code ignored;
+  if (!events) {
+    complain(events.error().message());
+    complain(fmt::format("what was recorded is in {}", recorded));
+  } else if (!*events) {
+    complain(kNotUsed);
+    fs::remove(recorded, ignored);
+  } else if (hasProcesses(**events, recorded)) {
+    sayWhatIsMissing(**events, recorded);
+    if (const auto still = host_trace::recordersOf(recorded); still.empty())
+      fs::remove(recorded, ignored);
+    else
+      complain(fmt::format("process {} goes on and is recorded; when it has ended, make the tables "
+                           "anew: fadeprobe log {} --format parquet -o {}",
+                           still[0], recorded, options.output));
+  }
+  endLike(run.end);
 }
 
 bool isNoFile(const std::string &path) {
@@ -228,6 +260,8 @@ int runTrace(TraceOptions options, const std::vector<std::string> &application) 
   const std::string recorded = placeOfEvents(options);
   if (recorded.empty() || !removeLeftover(recorded)) return 1;
   if (!options.run.env_dump && !canWrite("", recorded)) return 1;
+  if (host_trace::isFolderForm(options.format) && options.api_log.empty())
+    return traceTables(options, application, recorded);
   const RecordedRun run = recordRun(options.run, application, recorded);
   if (!run.was_started) return run.exit_code;
   if (run.events) writeAndRemove(*run.events, options, recorded);
@@ -353,17 +387,23 @@ Status writeRun(const host_trace::Run &run, const LogOptions &options) {
   if (!options.append && !host_trace::isFolderForm(format)) fs::remove(options.output, ignored);
   for (std::size_t i = 0; i < run.members.size(); ++i) {
     const host_trace::RunMember &member = run.members[i];
-    auto events = host_trace::HostEvents::read(member.events());
-    if (!events) return std::move(events).error();
     const host_trace::RunProcess &process = member.summary.process;
-    const std::string partition =
-        partitionOf(process.host, std::to_string(process.rank.value_or(0)));
     if (host_trace::isFolderForm(format)) {
-      if (Status status = writeColumnTables(*events, options.output, partition); !status)
+      const std::string partition =
+          partitionOf(process.host, std::to_string(process.rank.value_or(0)));
+      if (Status status = host_trace::writeColumnTables(member.events(), options.output, partition);
+          !status)
         return status;
       continue;
     }
+    auto events = host_trace::HostEvents::read(member.events());
+    if (!events) return std::move(events).error();
     shiftTimes(*events, clock.offsets_ns[i]);
+    if (format == "rocpd") { // all in one
+      if (Status status = host_trace::writeRocpd(*events, options.output, process.host); !status)
+        return status;
+      continue;
+    }
     // A session for each, in one file.
     if (Status status = writeForm(*events, options.output, format, true); !status) return status;
   }
@@ -412,6 +452,11 @@ int runLog(const LogOptions &options) {
   if (!options.ranks.empty()) {
     complain(fmt::format("--ranks is for the folder of a run, which {} is not", options.file));
     return kUsageError;
+  }
+  if (host_trace::isFolderForm(options.format)) {
+    const Status status =
+        host_trace::writeColumnTables(options.file, options.output, ownPartition());
+    return status ? 0 : failed(status.error());
   }
   if (!options.output.empty()) {
     const auto events = host_trace::HostEvents::read(options.file);

@@ -39,6 +39,7 @@ public:
   bool step();
   void reset();
   int64_t integer(int column) const;
+  double real(int column) const;
   std::string text(int column) const;
 
 private:

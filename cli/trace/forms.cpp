@@ -1,8 +1,7 @@
 #include "trace/forms.h"
 
-#include "base/run_folder.h"
 #include "trace/call_log.h"
-#include "trace/column_tables.h"
+#include "trace/rocpd_file.h"
 #include "trace/rpd_file.h"
 #include "trace/timeline.h"
 
@@ -20,7 +19,13 @@ namespace fade::host_trace {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::array<std::string_view, 5> kForms = {"rpd", "rpd2", "json", "perfetto", "parquet"};
+constexpr std::array<std::string_view, 6> kForms = {"rpd",  "rpd2",     "rocpd",
+                                                    "json", "perfetto", "parquet"};
+
+std::string ownHost() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
 
 /// 0, or an errno: EEXIST if somebody else has made the file meanwhile.
 int renameUnlessThere(const std::string &from, const std::string &to) {
@@ -40,6 +45,7 @@ bool isFolderForm(std::string_view name) { return name == "parquet"; }
 Status FormWriter::writeNow(const HostEvents &events, const std::string &path) {
   if (form_ == "json") return writeLog(events, path, LogScope::everything);
   if (form_ == "perfetto") return writeTimeline(events, path);
+  if (form_ == "rocpd") return writeRocpd(events, path, ownHost());
   return writeRpd(events, path, form_ == "rpd2" ? RpdVersion::v2 : RpdVersion::v3, session_);
 }
 
@@ -65,7 +71,6 @@ FormWriter::FormWriter(const std::string &path, std::string form, bool append)
 /// A file that is replaced is replaced as a whole, or stays as it was; one that is new is there as
 /// a whole, or not at all.
 Status FormWriter::write(const HostEvents &events) {
-  if (isFolderForm(form_)) return writeColumnTables(events, path_, ownPartition());
   std::error_code error;
   const bool is_there = fs::exists(path_, error);
   const bool adds = form_.starts_with("rpd") && (append_ || session_ >= 0);

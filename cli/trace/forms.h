@@ -11,7 +11,7 @@
 
 namespace fade::host_trace {
 
-/// rpd, rpd2, json, perfetto, parquet.
+/// rpd, rpd2, rocpd, json, perfetto, parquet.
 std::span<const std::string_view> formNames();
 bool isForm(std::string_view name);
 /// Whether it is made of a folder, into which any number of processes may write.
@@ -20,9 +20,9 @@ bool isFolderForm(std::string_view name);
 /// What a link leads to, whether it is there or not; other paths as they are.
 std::string behindLinks(const std::string &path);
 
-/// Writes a file again and again as more is recorded. An RPD file gets one session, which is
-/// replaced; what was in the file before stays if `append` is set. Other files are replaced as a
-/// whole.
+/// Writes a file, not a folder, again and again as more is recorded. An RPD file gets one session,
+/// which is replaced; what was in the file before stays if `append` is set. Other files are
+/// replaced as a whole.
 class FormWriter {
 public:
   FormWriter(const std::string &path, std::string form, bool append);

@@ -84,6 +84,9 @@ std::optional<uint64_t> bytesOf(const Call &call, std::string_view function) {
                                                            : 1);
 }
 
+/// A kernel of HIP's own.
+bool isBlit(std::string_view kernel) { return kernel.starts_with("__amd_rocclr_"); }
+
 void copyDim3(const Call &call, std::string_view name, uint32_t (&to)[3]) {
   const auto words = argumentWords(call, name);
   if (words.size() == 2) std::memcpy(to, words.data(), sizeof to);
@@ -176,10 +179,9 @@ const events::KernelEvent *LaunchedKernels::registersOf(std::size_t call) const 
   return kernel == process->second.kernels.end() ? nullptr : &kernel->second;
 }
 
-OperationView viewOf(const HostEvents &events, const Operation &operation) {
+OperationView viewOf(std::string_view kernel, const Operation &operation, const CopyCall *call) {
   const events::OperationEvent &event = operation.event;
   OperationView view;
-  view.call = events.callAt(event.call);
   if (!operation.isKernel()) {
     view.purpose = Purpose::copy;
     view.direction = event.direction;
@@ -188,24 +190,20 @@ OperationView viewOf(const HostEvents &events, const Operation &operation) {
     view.from = event.from;
     return view;
   }
-  view.kernel = events.textOf(operation.pid, event.name);
-  if (!view.kernel.starts_with("__amd_rocclr_")) return view;
-  const auto has = [&](std::string_view part) {
-    return view.kernel.find(part) != view.kernel.npos;
-  };
+  view.kernel = kernel;
+  if (!isBlit(kernel)) return view;
+  const auto has = [&](std::string_view part) { return kernel.find(part) != kernel.npos; };
   if (has("fill"))
     view.purpose = Purpose::fill;
   else if (has("copy"))
     view.purpose = Purpose::copy;
   if (view.purpose == Purpose::kernel) return view;
-  if (view.call) {
-    if (const auto call = copyOf(events.calls[*view.call])) {
-      view.purpose = call->is_fill ? Purpose::fill : Purpose::copy;
-      view.direction = call->direction;
-      view.bytes = call->bytes;
-      view.to = call->to;
-      view.from = call->from;
-    }
+  if (call) {
+    view.purpose = call->is_fill ? Purpose::fill : Purpose::copy;
+    view.direction = call->direction;
+    view.bytes = call->bytes;
+    view.to = call->to;
+    view.from = call->from;
   }
   // One kernel may be a part of it only. The other end of a copy may be a buffer of HIP's own.
   if ((event.flags & events::kOperationBlit) == 0) return view;
@@ -214,6 +212,17 @@ OperationView viewOf(const HostEvents &events, const Operation &operation) {
     view.direction = event.direction;
   if (view.to == 0 || view.purpose == Purpose::fill) view.to = event.to;
   if (view.from == 0) view.from = event.from;
+  return view;
+}
+
+OperationView viewOf(const HostEvents &events, const Operation &operation) {
+  const std::string_view kernel =
+      operation.isKernel() ? events.textOf(operation.pid, operation.event.name) : "";
+  const auto call = events.callAt(operation.event.call);
+  std::optional<CopyCall> copy;
+  if (call && isBlit(kernel)) copy = copyOf(events.calls[*call]);
+  OperationView view = viewOf(kernel, operation, copy ? &*copy : nullptr);
+  view.call = call;
   return view;
 }
 

@@ -24,6 +24,11 @@ struct OperationView {
 
 OperationView viewOf(const HostEvents &events, const Operation &operation);
 
+/// The same from what is known of it: the kernel's name, and what its call says, if it is a copy or
+/// fill (null: nothing). `call` is not set.
+struct CopyCall;
+OperationView viewOf(std::string_view kernel, const Operation &operation, const CopyCall *call);
+
 /// "host_to_device"; empty for none.
 std::string_view nameOf(events::Direction direction);
 

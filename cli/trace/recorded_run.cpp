@@ -35,8 +35,8 @@ void addRecording(RunOptions &options, const std::string &file) {
     options.preload.push_back(*messages);
 }
 
-RecordedRun recordRun(RunOptions &options, const std::vector<std::string> &application,
-                      const std::string &file) {
+RecordedRun runRecorded(RunOptions &options, const std::vector<std::string> &application,
+                        const std::string &file) {
   RecordedRun run;
   addRecording(options, file);
   if (const auto code = prepareRun(options, application, true)) {
@@ -51,17 +51,27 @@ RecordedRun recordRun(RunOptions &options, const std::vector<std::string> &appli
   }
   run.was_started = true;
   std::error_code ignored;
-  if (!fs::exists(file, ignored)) {
-    complain(kNotUsed);
-    return run;
-  }
+  run.has_events = fs::exists(file, ignored);
+  if (!run.has_events) complain(kNotUsed);
+  return run;
+}
+
+bool hasProcesses(const host_trace::HostEvents &events, const std::string &file) {
+  if (!events.processes.empty()) return true; // else fadeprobe control has made it
+  complain(events.lost == 0 ? kNotUsed : kNoRoom);
+  std::error_code ignored;
+  fs::remove(file, ignored);
+  return false;
+}
+
+RecordedRun recordRun(RunOptions &options, const std::vector<std::string> &application,
+                      const std::string &file) {
+  RecordedRun run = runRecorded(options, application, file);
+  if (!run.has_events) return run;
   auto events = host_trace::HostEvents::read(file);
   if (!events) {
     complain(events.error().message());
-  } else if (events->processes.empty()) { // fadeprobe control has made it, or there was no room
-    complain(events->lost == 0 ? kNotUsed : kNoRoom);
-    fs::remove(file, ignored);
-  } else {
+  } else if (hasProcesses(*events, file)) {
     sayWhatIsMissing(*events, file);
     run.events = *std::move(events);
   }

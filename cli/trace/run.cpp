@@ -1,6 +1,7 @@
 #include "trace/run.h"
 
 #include "trace/control.h"
+#include "trace/process_totals.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -23,12 +24,6 @@ std::vector<fs::path> partsOf(const fs::path &folder, std::string_view key) {
   return parts;
 }
 
-Result<ProcessSummary> summaryFromEvents(const std::string &folder, RunProcess process) {
-  const auto events = HostEvents::read(folder + "/events");
-  if (!events) return events.error();
-  return ProcessSummary::of(*events, std::move(process));
-}
-
 /// The summary that the trace writer has made, unless the process has gone on since.
 Result<RunMember> readMember(const std::string &folder, RunProcess process) {
   RunMember member;
@@ -44,7 +39,7 @@ Result<RunMember> readMember(const std::string &folder, RunProcess process) {
     member.summary = std::move(summaries->front());
     return member;
   }
-  auto summary = summaryFromEvents(folder, std::move(process));
+  auto summary = summaryOfEvents(folder, std::move(process));
   if (!summary) return std::move(summary).error();
   member.summary = *std::move(summary);
   return member;

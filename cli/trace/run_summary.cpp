@@ -1,15 +1,11 @@
 #include "trace/run_summary.h"
 
-#include "trace/collectives.h"
 #include "trace/line_file.h"
-#include "trace/trace_log.h"
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -22,9 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostRanges = 1000; ///< names of markers; texts with numbers have no end
-constexpr const char *kOtherRanges = "(others)";
-
 uint32_t bucketOf(uint64_t ns) {
   if (ns < 4) return static_cast<uint32_t>(ns);
   const auto exponent = static_cast<uint32_t>(std::bit_width(ns) - 1);
@@ -36,124 +29,9 @@ double lowerEnd(uint32_t bucket) {
   return std::ldexp(4.0 + bucket % 4, static_cast<int>(bucket / 4) - 1);
 }
 
-struct Span {
-  uint64_t start, end;
-};
-
-/// "... bytes=4096".
-uint64_t bytesOf(std::string_view arguments) {
-  const std::size_t at = arguments.find("bytes=");
-  uint64_t bytes = 0;
-  if (at != arguments.npos)
-    std::from_chars(arguments.data() + at + 6, arguments.data() + arguments.size(), bytes);
-  return bytes;
-}
-
-/// The length of what at least one of the spans covers.
-uint64_t covered(std::vector<Span> spans) {
-  std::ranges::sort(spans, {}, &Span::start);
-  uint64_t length = 0, until = 0;
-  for (const Span &span : spans) {
-    const uint64_t from = std::max(span.start, until);
-    if (span.end <= from) continue;
-    length += span.end - from;
-    until = span.end;
-  }
-  return length;
-}
-
 void mergeAll(Distributions &to, const Distributions &from) {
   for (const auto &[name, distribution] : from) to[name].merge(distribution);
 }
-
-class Summarizer {
-public:
-  Summarizer(const HostEvents &events, ProcessSummary &to)
-      : events_(events), log_(TraceLog::of(events)), to_(to) {}
-
-  void run() {
-    findSpan();
-    std::vector<Span> busy, used;
-    addOperations(busy);
-    used = busy;
-    addCalls(used);
-    std::vector<Span> with_messages = used;
-    addRanges(with_messages);
-    to_.busy_ns = std::min(covered(std::move(busy)), to_.span());
-    const uint64_t in_use = std::min(covered(std::move(used)), to_.span());
-    to_.idle_in_hip_ns = in_use - std::min(to_.busy_ns, in_use);
-    to_.idle_elsewhere_ns = to_.span() - to_.busy_ns - to_.idle_in_hip_ns;
-    const uint64_t in_any = std::min(covered(std::move(with_messages)), to_.span());
-    to_.idle_in_messages_ns = in_any - std::min(in_use, in_any);
-    to_.totals.lost = events_.lost;
-    to_.totals.damaged = events_.damaged;
-    to_.about_times = events_.aboutTimes();
-  }
-
-private:
-  void extend(uint64_t start, uint64_t end) {
-    if (start == 0) return;
-    to_.start_ns = to_.start_ns == 0 ? start : std::min(to_.start_ns, start);
-    to_.end_ns = std::max({to_.end_ns, start, end});
-  }
-
-  void findSpan() {
-    for (const auto &[pid, process] : events_.processes) extend(process.start_ns, 0);
-    for (const LoggedCall &call : log_.calls) extend(call.start_ns, call.end_ns);
-    for (const LoggedOperation &operation : log_.operations)
-      extend(operation.start_ns, operation.end_ns);
-    for (const Usage &usage : events_.usages) {
-      extend(usage.time_ns, 0);
-      to_.has_exited = to_.has_exited || usage.is_last;
-    }
-  }
-
-  void addOperations(std::vector<Span> &busy) {
-    RunTotals &totals = to_.totals;
-    totals.operations = log_.operations.size();
-    for (const LoggedOperation &operation : log_.operations) {
-      if (!operation.has_ended) ++totals.unfinished;
-      if (!operation.has_times) continue;
-      busy.push_back({operation.start_ns, operation.end_ns});
-      Distributions &names = operation.purpose == Purpose::kernel ? totals.kernels : totals.copies;
-      names[nameOf(operation)].add(operation.duration(), operation.bytes);
-    }
-  }
-
-  void addCalls(std::vector<Span> &used) {
-    RunTotals &totals = to_.totals;
-    totals.calls = log_.calls.size();
-    for (const LoggedCall &call : log_.calls) {
-      const uint64_t end = call.has_returned ? std::max(call.end_ns, call.start_ns) : to_.end_ns;
-      if (!call.parent) used.push_back({call.start_ns, end});
-      if (call.has_returned) totals.functions[std::string(call.function)].add(end - call.start_ns);
-      // That something is not ready yet is an answer, and so is what another call has failed with.
-      if (call.has_returned && !call.error.empty() && call.error != "hipSuccess" &&
-          call.error != "HIPRTC_SUCCESS" && call.error != "hipErrorNotReady" &&
-          !call.function.ends_with("LastError"))
-        ++totals.failed_calls;
-    }
-  }
-
-  void addRanges(std::vector<Span> &with_messages) {
-    Distributions &ranges = to_.totals.ranges;
-    for (const Range &range : rangesOf(events_)) {
-      if (isMessage(range)) {
-        with_messages.push_back({range.start_ns, range.end_ns});
-        to_.totals.messages[std::string(range.text)].add(
-            range.end_ns - std::min(range.start_ns, range.end_ns), bytesOf(range.arguments));
-        continue;
-      }
-      std::string name(range.whole());
-      if (ranges.size() >= kMostRanges && !ranges.contains(name)) name = kOtherRanges;
-      ranges[name].add(range.end_ns - std::min(range.start_ns, range.end_ns));
-    }
-  }
-
-  const HostEvents &events_;
-  const TraceLog log_;
-  ProcessSummary &to_;
-};
 
 // ---- as text
 
@@ -372,13 +250,6 @@ void RunTotals::merge(const RunTotals &other) {
   mergeAll(messages, other.messages);
 }
 
-ProcessSummary ProcessSummary::of(const HostEvents &events, RunProcess process) {
-  ProcessSummary summary;
-  summary.process = std::move(process);
-  Summarizer(events, summary).run();
-  return summary;
-}
-
 Status writeSummary(const ProcessSummary &summary, const std::string &path) {
   const std::string fresh = fmt::format("{}.{}.new", path, getpid());
   LineFile file(fresh);
@@ -423,18 +294,6 @@ Result<std::vector<ProcessSummary>> readSummaries(std::istream &file, const std:
     }
   }
   return summaries;
-}
-
-Status summarizeProcess(const HostEvents &events, const std::string &folder) {
-  auto process = readRunProcess(folder);
-  if (!process) return std::move(process).error();
-  ProcessSummary summary = ProcessSummary::of(events, *std::move(process));
-  const int fd = open((folder + "/process.json").c_str(), O_WRONLY | O_CLOEXEC);
-  summary.end_clocks = readClocks(fd);
-  if (fd >= 0) close(fd);
-  // First: who finds the summary finds all.
-  if (Status status = writeCollectives(rangesOf(events), folder); !status) return status;
-  return writeSummary(summary, folder + "/summary.jsonl");
 }
 
 } // namespace fade::host_trace

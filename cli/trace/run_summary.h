@@ -5,7 +5,6 @@
 
 #include "base/result.h"
 #include "base/run_folder.h"
-#include "trace/event_reader.h"
 
 #include <cstdint>
 #include <istream>
@@ -66,7 +65,6 @@ struct ProcessSummary {
   uint64_t idle_in_messages_ns = 0; ///< the part of the last in calls of MPI and RCCL
   RunTotals totals;
 
-  static ProcessSummary of(const HostEvents &events, RunProcess process);
   uint64_t span() const { return end_ns - start_ns; }
 };
 
@@ -74,8 +72,5 @@ struct ProcessSummary {
 Status writeSummary(const ProcessSummary &summary, const std::string &path);
 /// Any number of summaries. What cannot be read is an error that says where.
 Result<std::vector<ProcessSummary>> readSummaries(std::istream &file, const std::string &name);
-
-/// What the trace writer does for the process with this folder.
-Status summarizeProcess(const HostEvents &events, const std::string &folder);
 
 } // namespace fade::host_trace

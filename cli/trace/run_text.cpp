@@ -41,14 +41,31 @@ public:
   }
 
 private:
+  /// Some launchers do not name the job (MPICH): then a rank that was started twice tells.
+  std::size_t jobs() const {
+    std::set<std::string> named, others;
+    std::map<uint64_t, std::set<std::string>> launches; // of each rank
+    for (const RunMember &member : run_.members) {
+      const RunProcess &process = member.summary.process;
+      if (!process.job.empty())
+        named.insert(process.job);
+      else if (process.rank)
+        launches[*process.rank].insert(process.launch);
+      else
+        others.insert(process.launch);
+    }
+    std::size_t most = 0;
+    for (const auto &[rank, of_rank] : launches) most = std::max(most, of_rank.size());
+    return named.size() + others.size() + most;
+  }
+
   std::string head() const {
-    std::set<std::string> hosts, jobs, times;
+    std::set<std::string> hosts, times;
     std::set<uint64_t> ranks;
     uint64_t expected = 0;
     for (const RunMember &member : run_.members) {
       const RunProcess &process = member.summary.process;
       hosts.insert(process.host);
-      jobs.insert(!process.job.empty() ? process.job : process.launch);
       times.insert(member.summary.about_times);
       if (process.rank) ranks.insert(*process.rank);
       expected = std::max(expected, process.ranks.value_or(0));
@@ -63,9 +80,9 @@ private:
     if (!ranks.empty() && ranks.size() < expected)
       text += fmt::format("{} of the job's {} ranks are not in this view\n",
                           expected - ranks.size(), expected);
-    if (jobs.size() > 1)
+    if (const std::size_t number = jobs(); number > 1)
       text += fmt::format("{} jobs have written into this folder; what follows is of all of them\n",
-                          jobs.size());
+                          number);
     const CommonClock clock = commonClock(run_);
     text += fmt::format("clocks: {}\n", clock.text);
     for (const std::string &warning : clock.warnings) text += fmt::format("clocks: {}\n", warning);

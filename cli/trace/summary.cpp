@@ -91,6 +91,7 @@ public:
     text += list("calls that did not return", hanging_);
     text += list("known by name only: FADE was loaded in it", name_only_);
     text += facts();
+    text += counters(options.rows);
     text += libraries(options.rows);
     const auto line = [&](uint64_t count, const char *what) {
       if (count != 0) text += fmt::format("\n{} {}\n", count, what);
@@ -213,6 +214,23 @@ private:
       text += list(title, counts);
     }
     return text;
+  }
+
+  std::string counters(std::size_t rows) const {
+    if (log_.counters.empty()) return "";
+    std::size_t width = std::string_view("counter of").size(), count = 0;
+    for (const auto &[key, counter] : log_.counters)
+      width = std::max(width, nameCell(key.first).size());
+    std::string text = fmt::format("\n{:<{}}  {:>10}  {:>14}  {:>14}  {:>14}  {}\n", "counter of",
+                                   width, "dispatches", "mean", "least", "largest", "counter");
+    for (const auto &[key, counter] : log_.counters) {
+      if (++count > rows) continue;
+      text += fmt::format("{:<{}}  {:>10}  {:>14.6g}  {:>14.6g}  {:>14.6g}  {}\n",
+                          nameCell(key.first), width, counter.dispatches,
+                          counter.sum / static_cast<double>(counter.dispatches), counter.least,
+                          counter.largest, nameCell(key.second));
+    }
+    return count > rows ? text + fmt::format("... and {} more\n", count - rows) : text;
   }
 
   std::string libraries(std::size_t rows) const {

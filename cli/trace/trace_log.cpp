@@ -38,6 +38,20 @@ void addHandles(LoggedCall &one, const Call &call) {
 
 } // namespace
 
+LoggedCall loggedCall(const Call &call, Texts &texts) {
+  LoggedCall one;
+  one.function = call.function->name;
+  one.error = texts.keep(errorOf(call, call.hip_major).value_or(""));
+  one.pid = call.thread.pid;
+  one.tid = call.thread.tid;
+  one.start_ns = call.start_ns;
+  one.end_ns = call.end_ns;
+  one.has_returned = call.hasReturned();
+  one.is_name_only = call.isNameOnly();
+  addHandles(one, call);
+  return one;
+}
+
 bool isLaunch(std::string_view function) {
   return function.find("Launch") != function.npos && function.find("HostFunc") == function.npos;
 }
@@ -119,18 +133,9 @@ TraceLog TraceLog::of(const HostEvents &events) {
   const LaunchedKernels kernels(events);
   for (std::size_t i = 0; i < events.calls.size(); ++i) {
     const Call &call = events.calls[i];
-    LoggedCall &one = log.calls.emplace_back();
-    one.function = log.texts.keep(call.function->name);
-    one.error = log.texts.keep(errorOf(call, events.hipMajor(call.thread.pid)).value_or(""));
-    one.pid = call.thread.pid;
-    one.tid = call.thread.tid;
-    one.start_ns = call.start_ns;
-    one.end_ns = call.end_ns;
-    one.has_returned = call.hasReturned();
-    one.is_name_only = call.isNameOnly();
+    LoggedCall &one = log.calls.emplace_back(loggedCall(call, log.texts));
     one.parent = events.callAt(call.parent);
     one.kernel = log.texts.keep(kernels.nameOf(i));
-    addHandles(one, call);
   }
   for (const Operation &operation : events.operations) {
     const OperationView view = viewOf(events, operation);
@@ -174,9 +179,11 @@ Result<TraceLog> TraceLog::read(const std::string &path) {
     if (!events) return std::move(events).error();
     return of(*events);
   }
-  if (std::string_view(first, 15) == "SQLite format 3") return readRpdLog(path);
+  if (std::string_view(first, 15) == "SQLite format 3")
+    return isRocpd(path) ? readRocpdLog(path) : readRpdLog(path);
   if (first[0] == '{') return readJsonLog(path);
-  return Error{path, "", 0, "is neither JSON lines nor an RPD file nor host events"};
+  return Error{path, "", 0,
+               "is neither JSON lines nor an RPD file nor a rocpd database nor host events"};
 }
 
 } // namespace fade::host_trace

@@ -1,5 +1,5 @@
-// A trace as fadeprobe log looks at it, from whichever file it was kept in: host events, JSON lines
-// or an RPD database. All that is shown of a trace is made from this.
+// A trace as fadeprobe log looks at it, from whichever file it was kept in: host events, JSON
+// lines, an RPD database or AMD's rocpd. All that is shown of a trace is made from this.
 #pragma once
 
 #include "base/result.h"
@@ -8,10 +8,12 @@
 #include "trace/operation_view.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace fade::host_trace {
@@ -76,6 +78,12 @@ struct LoggedRequest {
   std::string file, who;
 };
 
+/// A hardware counter, of all dispatches of a kernel.
+struct LoggedCounter {
+  uint64_t dispatches = 0;
+  double sum = 0, least = 0, largest = 0; ///< of a dispatch the sum of all instances
+};
+
 struct TraceLog {
   TraceLog() = default;
   TraceLog(TraceLog &&) = default;
@@ -95,6 +103,7 @@ struct TraceLog {
   Texts texts; ///< what the views above are of
   std::vector<FoundFact> facts;
   std::vector<LoggedRequest> requests;
+  std::map<std::pair<std::string, std::string>, LoggedCounter> counters; ///< by kernel and name
 
   /// Fills `layers` from the facts.
   void findLayers();
@@ -107,6 +116,12 @@ struct TraceLog {
 /// The same from one of the formats.
 Result<TraceLog> readJsonLog(const std::string &path);
 Result<TraceLog> readRpdLog(const std::string &path);
+Result<TraceLog> readRocpdLog(const std::string &path);
+/// Whether a database is AMD's rocpd.
+bool isRocpd(const std::string &path);
+
+/// What a call says by itself: neither its kernel nor the call that made it.
+LoggedCall loggedCall(const Call &call, Texts &texts);
 
 /// Calls that an operation belongs to, with those that made them.
 void markCause(TraceLog &log, std::size_t call);

@@ -1,9 +1,12 @@
 #include "trace/writer.h"
 
+#include "base/run_folder.h"
 #include "fade/host_events.h"
+#include "trace/column_tables.h"
 #include "trace/control.h"
 #include "trace/event_reader.h"
 #include "trace/forms.h"
+#include "trace/process_totals.h"
 #include "trace/run_summary.h"
 
 #include <algorithm>
@@ -15,6 +18,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <linux/futex.h>
+#include <memory>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -27,6 +31,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
+
+/// How often what is made in pieces is brought up to date.
+constexpr int kPieceMilliseconds = 500;
 
 /// What tells one state of the events from another.
 struct Extent {
@@ -57,10 +64,117 @@ int watchCount(uint32_t *wanted) {
   return fd;
 }
 
+/// What is made of the events.
+class Output {
+public:
+  Output() = default;
+  Output(const Output &) = delete;
+  Output &operator=(const Output &) = delete;
+  virtual ~Output() = default;
+  /// Whether it is made in pieces, which are read all the time.
+  virtual bool isInPieces() const = 0;
+  virtual Status read() = 0;              ///< what is new, if it is
+  virtual Status write(bool is_last) = 0; ///< what others can read
+};
+
+/// A file that is made from all events each time.
+class WholeFile final : public Output {
+public:
+  explicit WholeFile(const WriterOptions &options)
+      : options_(options), writer_(options.output, options.format, true) {}
+
+  bool isInPieces() const override { return false; }
+  Status read() override { return Done{}; }
+  Status write(bool) override {
+    const auto events = HostEvents::read(options_.events);
+    if (!events) return Error(events.error());
+    const Extent extent = Extent::of(*events);
+    if (extent == written_ && has_written_) return Done{};
+    written_ = extent;
+    has_written_ = true;
+    return writer_.write(*events);
+  }
+
+private:
+  const WriterOptions &options_;
+  FormWriter writer_;
+  Extent written_;
+  bool has_written_ = false;
+};
+
+class TablesOutput final : public Output {
+public:
+  explicit TablesOutput(const WriterOptions &options) : options_(options) {}
+
+  bool isInPieces() const override { return true; }
+  Status read() override {
+    if (Status status = open(); !status) return status;
+    return tables_->read();
+  }
+  Status write(bool is_last) override {
+    if (Status status = open(); !status) return status;
+    return is_last ? tables_->finish() : tables_->flush();
+  }
+
+private:
+  Status open() {
+    if (tables_) return Done{};
+    auto tables = ColumnTables::open(options_.events, options_.output, ownPartition());
+    if (!tables) return std::move(tables).error();
+    tables_ = *std::move(tables);
+    return Done{};
+  }
+
+  const WriterOptions &options_;
+  std::unique_ptr<ColumnTables> tables_;
+};
+
+/// The summary of a process in a run.
+class SummaryOutput final : public Output {
+public:
+  explicit SummaryOutput(const WriterOptions &options) : options_(options) {}
+
+  bool isInPieces() const override { return true; }
+  Status read() override {
+    if (Status status = open(); !status) return status;
+    return totals_->read();
+  }
+  Status write(bool is_last) override {
+    if (Status status = open(); !status) return status;
+    if (!is_last) {
+      if (Status status = totals_->read(); !status) return status;
+      return writeTotals(*totals_, totals_->summary(), options_.output);
+    }
+    auto summary = totals_->finish();
+    if (!summary) return std::move(summary).error();
+    return writeTotals(*totals_, *std::move(summary), options_.output);
+  }
+
+private:
+  Status open() {
+    if (totals_) return Done{};
+    auto process = readRunProcess(options_.output);
+    if (!process) return std::move(process).error();
+    auto totals = ProcessTotals::open(options_.events, *std::move(process));
+    if (!totals) return std::move(totals).error();
+    totals_ = *std::move(totals);
+    return Done{};
+  }
+
+  const WriterOptions &options_;
+  std::unique_ptr<ProcessTotals> totals_;
+};
+
+std::unique_ptr<Output> outputFor(const WriterOptions &options) {
+  if (options.format == kRunForm) return std::make_unique<SummaryOutput>(options);
+  if (isFolderForm(options.format)) return std::make_unique<TablesOutput>(options);
+  return std::make_unique<WholeFile>(options);
+}
+
 class Follower {
 public:
   explicit Follower(const WriterOptions &options)
-      : options_(options), writer_(options.output, options.format, true) {}
+      : options_(options), output_(outputFor(options)) {}
   ~Follower() = default; // the header stays mapped: somebody waits for a word of it
   Follower(const Follower &) = delete;
   Follower &operator=(const Follower &) = delete;
@@ -74,12 +188,14 @@ public:
       has_socket = has_socket && wait();
       if (!has_socket) usleep(50'000);
       if (const uint32_t wanted = counts().wanted; wanted != counts().done || isDue()) {
-        status = write();
+        status = write(false);
         answer(wanted);
+      } else if (output_->isInPieces()) {
+        (void)output_->read(); // what is wrong is said at the end
       }
     }
     const uint32_t wanted = counts().wanted;
-    if (Status last = write(); !last) status = std::move(last);
+    if (Status last = write(true); !last) status = std::move(last);
     answer(wanted);
     std::error_code ignored;
     if (status && !isRun()) std::filesystem::remove(options_.events, ignored);
@@ -118,12 +234,13 @@ private:
   /// False when the socket has ended.
   bool wait() const {
     pollfd places[] = {{options_.recorders, POLLIN, 0}, {asked_, POLLIN, 0}};
-    const int timeout =
-        options_.flush_seconds == 0
-            ? -1
-            : static_cast<int>(std::clamp<int64_t>(
-                  std::chrono::duration_cast<milliseconds>(next_ - Clock::now()).count(), 1,
-                  60'000));
+    int timeout = options_.flush_seconds == 0
+                      ? -1
+                      : static_cast<int>(std::clamp<int64_t>(
+                            std::chrono::duration_cast<milliseconds>(next_ - Clock::now()).count(),
+                            1, 60'000));
+    if (output_->isInPieces())
+      timeout = timeout < 0 ? kPieceMilliseconds : std::min(timeout, kPieceMilliseconds);
     if (poll(places, 2, timeout) <= 0) return true;
     eventfd_t ignored = 0;
     if (places[1].revents != 0) (void)eventfd_read(asked_, &ignored);
@@ -137,27 +254,18 @@ private:
   bool isRun() const { return options_.format == kRunForm; }
   bool isDue() const { return options_.flush_seconds != 0 && Clock::now() >= next_; }
 
-  Status write() {
+  Status write(bool is_last) {
     const auto begin = Clock::now();
-    const auto events = HostEvents::read(options_.events);
-    if (!events) return Error(events.error());
-    Status status = Done{};
-    if (const Extent extent = Extent::of(*events); !(extent == written_) || !has_written_) {
-      status = isRun() ? summarizeProcess(*events, options_.output) : writer_.write(*events);
-      written_ = extent;
-      has_written_ = true;
-    }
+    Status status = output_->write(is_last);
     const auto end = Clock::now();
     next_ = end + pauseAfter(end - begin, std::chrono::seconds(options_.flush_seconds));
     return status;
   }
 
   const WriterOptions &options_;
-  FormWriter writer_;
+  const std::unique_ptr<Output> output_;
   char *header_ = nullptr;
   int asked_ = -1;
-  Extent written_;
-  bool has_written_ = false;
   Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
 };
 

@@ -478,6 +478,26 @@ if __name__ == '__main__':
         self.look("--format", "parquet", "-o", self.path("tables"))
         self.assertEqual(sorted(x.split("/")[-2] for x in glob.glob(self.path("tables/calls/*/*/*.parquet"))), ["rank=0", "rank=1", "rank=2"])
 
+    def test_one_rocpd_database_of_all_ranks(self):
+        self.in_front(3, BY_RANK)
+        path = self.path("all.db")
+        self.look("--format", "rocpd", "-o", path)
+        db = sqlite3.connect(path)
+        self.assertEqual(db.execute("PRAGMA foreign_key_check").fetchall(), [])
+        self.assertEqual([x[0] for x in db.execute("SELECT count(*) FROM kernels WHERE name NOT LIKE '__amd%' GROUP BY pid ORDER BY 1")], [2, 3, 4])
+        self.assertEqual(db.execute("SELECT count(*), count(DISTINCT hostname) FROM processes").fetchone(), (3, 1))
+        db.close()
+        text = self.done([PROBE, "log", path]).stdout
+        self.assertEqual(sum(x.startswith("process ") for x in text.split("\n")), 3)
+        self.assertIn(f"{sum(x[1]['calls'] for x in self.members().values())} calls in 3 threads", text)
+
+    def test_ranks_of_a_launcher_that_does_not_name_the_job_are_one_job(self):
+        for rank in ("0", "1"):
+            self.done([PROBE, "trace", "-o", self.folder, "--", PLAIN, 1], {"PMI_RANK": rank, "PMI_SIZE": "2"})
+        self.assertNotIn("jobs have written", self.look())
+        self.done([PROBE, "trace", "-o", self.folder, "--", PLAIN, 1], {"PMI_RANK": "1", "PMI_SIZE": "2"})
+        self.assertIn("\n2 jobs have written into this folder", self.look())
+
     def test_a_clock_that_is_off_by_a_minute(self):
         self.in_front(2, BY_RANK)
         here, = glob.glob(self.folder + "host=*")

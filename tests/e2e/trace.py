@@ -1,5 +1,6 @@
 """fadeprobe trace: what the application asked of HIP, as JSON lines, compared with what the program says it did."""
 import collections
+import glob
 import json
 import os
 import re
@@ -333,16 +334,59 @@ class Tests(fade.Test):
         self.assertIn("software GPU: times on the GPU are those of the emulation", file.facts["fade.times"])
         first, begin = known["call"][0]["start_ns"], calls[0]["start_ns"]
         self.assertLess(abs(begin / 1e9 - time.time()), 600)  # the time since 1970
-        self.assertEqual([(x["id"], x["start_ns"] - begin, x["duration_ns"], x["function"], x["error"], x["kernel"], x["pid"], x["tid"], x["parent"]) for x in calls],
+        number = {x["id"]: i for i, x in enumerate(calls, 1)} | {None: None}  # JSON lines count from 1
+        self.assertEqual([(number[x["id"]], x["start_ns"] - begin, x["duration_ns"], x["function"], x["error"], x["kernel"], x["pid"], x["tid"], number[x["parent"]])
+                          for x in calls],
                          [(x["id"], x["start_ns"] - first, x["end_ns"] - x["start_ns"], x["function"], x["result"], x.get("kernel"), x["pid"], x["thread"], x.get("parent"))
                           for x in known["call"]])
         operations, _, _ = self.table(folder, "operations")
         self.assertTrue(any(x["kind"] == "kernel" for x in operations) and any(x["kind"] == "copy" for x in operations))
-        self.assertEqual([(x["start_ns"] - begin, x["duration_ns"], x["call"], x["gpu"], x["kind"], x["kernel"], x["direction"], x["bytes"]) for x in operations],
+        self.assertEqual([(x["start_ns"] - begin, x["duration_ns"], number[x["call"]], x["gpu"], x["kind"], x["kernel"], x["direction"], x["bytes"]) for x in operations],
                          [(x["start_ns"] - first, x["end_ns"] - x["start_ns"], x.get("call"), x["gpu"], x["kind"], x.get("kernel"), x.get("direction"),
                            x.get("bytes")) for x in known["operation"]])
         processes, _, _ = self.table(folder, "processes")
         self.assertEqual([(x["pid"], x["program"]) for x in processes], [(x["pid"], x["program"]) for x in known["process"]])
+
+    def test_memory_for_tables_does_not_depend_on_the_number_of_events(self):
+        def peak(calls):
+            events, folder = self.path(f"{calls}.events"), self.path(f"{calls}")
+            env = {"HSA_TOOLS_LIB": os.path.join(fade.LIB, "libfade.so"), "FADE_TRACE": events}
+            self.assertEqual(self.software_gpu([DL, "loop", calls], env).code, 0)
+            process = subprocess.Popen([PROBE, "log", events, "-o", folder, "--format", "parquet"])
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(process.returncode, 0)
+            return usage.ru_maxrss
+        small, large = peak(160_000), peak(480_000)
+        self.assertLess(large, small + 25_000, "kB")
+        rows, file, _ = self.table(self.path("480000"), "calls")
+        self.assertGreaterEqual(len(rows), 480_000)
+        self.assertEqual(file.groups[:-1], [122_880] * (len(file.groups) - 1))
+
+    def test_tables_are_there_while_the_application_runs_once_they_are_asked_for(self):
+        folder = self.path("run")
+        process = subprocess.Popen([PROBE, "trace", "-o", folder, "--format", "parquet", "--", DL, "paced"], env=fade.clean_environment({}), text=True,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.kill)
+        pid = int(process.stdout.readline())
+
+        def calls(count):
+            process.stdin.write(f"{count}\n")
+            process.stdin.flush()
+            self.assertEqual(process.stdout.readline(), "done\n")
+
+        calls(30)
+        self.control("flush", pid)
+        before, _, place = self.table(folder, "calls")
+        self.assertEqual(len([x for x in before if x["function"] == "hipGetDevice"]), 31)  # and one at its start
+        self.assertEqual(os.path.basename(place), f"{pid}.parquet")
+        calls(5)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        parts = {x: len(ParquetFile(os.path.join(os.path.dirname(os.path.join(folder, place)), x)).rows) for x in os.listdir(os.path.dirname(os.path.join(folder, place)))}
+        self.assertEqual(set(parts), {f"{pid}.parquet", f"{pid}.1.parquet"})
+        self.assertEqual(parts[f"{pid}.parquet"], len(before))  # what was readable stays as it is
+        self.assertGreater(parts[f"{pid}.1.parquet"], 0)
 
     def test_a_folder_of_columns_takes_several_runs_and_a_file_in_its_place_is_said(self):
         folder = self.path("run")
@@ -359,6 +403,80 @@ class Tests(fade.Test):
         self.assertEqual((result.code, result.stdout), (1, ""))  # before the application starts
         self.assertEqual(result.said, [f"fadeprobe: {path}: Not a directory; --format parquet needs a folder to write to"])
         self.assert_mistake(["trace", "-o", folder, "--format", "parquet", "--append", "--", "true"], "--append is for RPD files")
+
+    def rocpd_of(self, events, name):
+        path = self.path(name)
+        self.assertEqual(self.bare([PROBE, "log", events, "-o", path, "--format", "rocpd"]).code, 0)
+        db = sqlite3.connect(path)
+        self.addCleanup(db.close)
+        return path, db
+
+    def test_a_rocpd_database_has_what_was_recorded_and_is_read_back(self):
+        self.assertEqual(self.bare([PROBE, "trace", "-o", self.path("run") + "/", "--", program("training")]).code, 0)
+        events, = glob.glob(self.path("run/*/*/*/events"))
+        path, db = self.rocpd_of(events, "run.db")
+        self.assertEqual((db.execute("PRAGMA foreign_key_check").fetchall(), db.execute("PRAGMA integrity_check").fetchall()), ([], [("ok",)]))
+        guid, = db.execute("SELECT value FROM rocpd_metadata WHERE tag = 'guid'").fetchone()
+        self.assertEqual(db.execute("SELECT value FROM rocpd_metadata WHERE tag IN ('schema_version', 'uuid') ORDER BY tag").fetchall(),
+                         [("3",), ("_" + guid.replace("-", "_"),)])
+        said = {x: self.bare([PROBE, "log", x]).stdout.split("\n") for x in (events, path)}
+        # The tables of calls, of groups and of what the GPU did are the same; findings and HIP's path are not there.
+        whole, back = (x[1:x.index("errors")] for x in said.values())
+        self.assertEqual(back, whole)
+        self.assertGreater(len(back), 30)
+        kernels = db.execute("SELECT name, count(*), min(workgroup_x) > 0, count(DISTINCT stack_id) FROM kernels WHERE name NOT LIKE '__amd%' GROUP BY name").fetchall()
+        self.assertEqual([x[0] for x in kernels], ["add(float*, float const*)", "scale(float*, float)"])
+        self.assertEqual(db.execute("SELECT count(*) FROM kernels K WHERE NOT EXISTS (SELECT 1 FROM regions R WHERE R.stack_id = K.stack_id)").fetchone(), (0,))
+        self.assertEqual(db.execute("SELECT count(*) FROM regions WHERE category = 'MARKER_CORE_RANGE_API' AND name LIKE 'epoch%'").fetchone()[0] > 0, True)
+        self.assertEqual(db.execute("SELECT value FROM rocpd_arg WHERE name = 'result'").fetchall(), [("hipErrorOutOfMemory",)])
+
+    def test_hardware_counters_of_a_rocpd_database_are_shown_per_kernel(self):
+        events = self.path("run.events")
+        env = {"HSA_TOOLS_LIB": os.path.join(fade.LIB, "libfade.so"), "FADE_TRACE": events}
+        self.assertEqual(self.software_gpu([program("plain"), 2], env).code, 0)
+        path, db = self.rocpd_of(events, "run.db")
+        suffix, = db.execute("SELECT value FROM rocpd_metadata WHERE tag = 'uuid'").fetchone()
+        db.execute(f"INSERT INTO rocpd_info_pmc{suffix} (id, nid, pid, name, symbol) VALUES (7, 1, 1, 'SQ_WAVES', 'SQ_WAVES')")
+        dispatches = [x[0] for x in db.execute("SELECT event_id FROM rocpd_kernel_dispatch K JOIN rocpd_info_kernel_symbol S ON S.id = K.kernel_id "
+                                               "WHERE display_name NOT LIKE '__amd%'")]
+        self.assertEqual(len(dispatches), 2)
+        for event, values in zip(dispatches, ((3, 4), (5, 6))):  # two instances each
+            db.executemany(f"INSERT INTO rocpd_pmc_event{suffix} (event_id, pmc_id, value) VALUES (?, 7, ?)", [(event, x) for x in values])
+        db.commit()
+        said = self.bare([PROBE, "log", path]).stdout.split("\n")
+        at = next(i for i, x in enumerate(said) if x.startswith("counter of"))
+        self.assertEqual(said[at + 1].split()[-5:], ["2", "9", "7", "11", "SQ_WAVES"])
+
+    def test_a_wrong_rocpd_database_is_one_line(self):
+        events = self.path("run.events")
+        env = {"HSA_TOOLS_LIB": os.path.join(fade.LIB, "libfade.so"), "FADE_TRACE": events}
+        self.assertEqual(self.software_gpu([program("plain"), 1], env).code, 0)
+        for number, (change, what) in enumerate((
+                ("DROP TABLE rocpd_region{0}", "is a rocpd database of another version: it has no rocpd_region"),
+                ("ALTER TABLE rocpd_region{0} RENAME COLUMN pid TO track_id", "is a rocpd database of another version than 3"),
+                ("ALTER TABLE rocpd_kernel_dispatch{0} RENAME COLUMN event_id TO x", "no such column: K.event_id"),
+                ("DROP TABLE rocpd_kernel_dispatch{0}", "is a database, but no RPD file"))):
+            path, db = self.rocpd_of(events, f"{number}.db")
+            suffix, = db.execute("SELECT value FROM rocpd_metadata WHERE tag = 'uuid'").fetchone()
+            for view, in db.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall():
+                db.execute(f"DROP VIEW {view}")
+            db.execute(change.format(suffix))
+            db.commit()
+            result = self.bare([PROBE, "log", path])
+            self.assertEqual((result.code, result.stdout, len(result.said)), (1, "", 1), result.stderr)
+            self.assertIn(what, result.said[0])
+        # Values of any kind: nothing is taken for a place.
+        path, db = self.rocpd_of(events, "values.db")
+        suffix, = db.execute("SELECT value FROM rocpd_metadata WHERE tag = 'uuid'").fetchone()
+        for column in ("start", "end", "queue_id", "kernel_id", "extdata", "event_id"):
+            db.execute(f"UPDATE rocpd_kernel_dispatch{suffix} SET {column} = -9223372036854775808")
+        db.execute(f"UPDATE rocpd_event{suffix} SET stack_id = 'x', extdata = '}}'")
+        db.commit()
+        self.assertEqual(self.bare([PROBE, "log", path]).code, 0)
+        with open(path, "r+b") as file:
+            file.truncate(os.path.getsize(path) // 2)
+        result = self.bare([PROBE, "log", path])
+        self.assertEqual((result.code, result.stdout, len(result.said)), (1, "", 1), result.stderr)
 
     def test_sql_runs_duckdb_with_a_view_for_each_table(self):
         folder, tools = self.path("it's a run"), self.path("tools")

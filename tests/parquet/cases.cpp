@@ -26,7 +26,7 @@ bool write(const std::string &folder, uint64_t rows) {
                                 {"runs", ColumnType::text, true},
                                 {"none", ColumnType::text, true},
                                 {"ends", ColumnType::int64, true}},
-                               0, {{"case", std::to_string(rows)}});
+                               0);
   if (!writer) return false;
   for (uint64_t i = 0; i < rows; ++i) {
     writer->column(0).add(static_cast<int64_t>(i * 1000 + mixed(i) % 1000));
@@ -47,7 +47,7 @@ bool write(const std::string &folder, uint64_t rows) {
       writer->column(6).addNull();
     if (!writer->endRow()) return false;
   }
-  return static_cast<bool>(writer->close());
+  return static_cast<bool>(writer->close({{"case", std::to_string(rows)}}));
 }
 
 } // namespace
@@ -57,13 +57,13 @@ int main(int count, char **arguments) {
   for (const uint64_t rows : {0, 1, 7, 8, 9, 31, 32, 33, 128, 129, 130, 1000, 122'880, 122'881})
     if (!write(arguments[1], rows)) return 1;
   // A disk that is full is said.
-  auto full = Writer::create("/dev/full", {{"n", ColumnType::int64, false}}, 0, {});
+  auto full = Writer::create("/dev/full", {{"n", ColumnType::int64, false}}, 0);
   Status status = full ? Status(Done{}) : Status(full.error());
   for (int64_t i = 0; status && i < 300'000; ++i) {
     full->column(0).add(static_cast<int64_t>(mixed(static_cast<uint64_t>(i))));
     status = full->endRow();
   }
-  if (status) status = full->close();
+  if (status) status = full->close({});
   std::puts(status ? "written" : status.error().message().c_str());
   return 0;
 }

@@ -1,0 +1,15 @@
+// AMD's rocpd databases (rocprofv3's output), written.
+#pragma once
+
+#include "base/result.h"
+#include "trace/event_reader.h"
+
+#include <string>
+
+namespace fade::host_trace {
+
+/// Adds what processes have recorded to the file, which is made if it is not there. `host`: where
+/// they ran.
+Status writeRocpd(const HostEvents &events, const std::string &path, const std::string &host);
+
+} // namespace fade::host_trace
