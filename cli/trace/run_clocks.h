@@ -5,6 +5,7 @@
 // they do not, or where it contradicts them.
 #pragma once
 
+#include "trace/event_reader.h"
 #include "trace/run.h"
 
 #include <cstdint>
