@@ -304,11 +304,12 @@ void Finder::divergence(uint32_t kernel) {
       [&gpu = kernels_[kernel].gpu](KernelProfile &changed) { profile::fillLanes(changed, gpu); });
   one.finding.places = std::move(places);
   one.finding.counts =
-      is_in_alu ? fmt::format("{}{:.0f}% of the lanes of the vector ALU are active",
-                              counts.is_counted ? "" : "about ", 100 * (1 - idle))
-                : fmt::format("{:.0f}% of the lanes take part in most accesses to global memory",
-                              100.0 * static_cast<double>(accesses.lanes) /
-                                  static_cast<double>(accesses.slots));
+      is_in_alu
+          ? fmt::format("{}{:.0f}% of the lanes of the vector ALU are active",
+                        counts.is_counted && counts.doubt.empty() ? "" : "about ", 100 * (1 - idle))
+          : fmt::format("{:.0f}% of the lanes take part in most accesses to global memory",
+                        100.0 * static_cast<double>(accesses.lanes) /
+                            static_cast<double>(accesses.slots));
   const bool is_alone = is_in_alu ? is_serial : accesses.lanes * counts.wave_size <= accesses.slots;
   one.finding.advice =
       is_alone ? "One lane works while the others of its wave wait: share what it does among all "

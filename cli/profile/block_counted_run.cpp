@@ -36,6 +36,8 @@ public:
       : log_(log), kernel_(kernel), object_(object), map_(map) {
     for (const auto &[id, block] : log.flows[kernel].blocks)
       blocks_[id] = {block.executions, block.lanes};
+    for (const report::Edge &edge : log.flows[kernel].edges)
+      if (edge.from) edges_[{*edge.from, edge.to}] = {edge.executions, edge.lanes};
   }
 
   /// Empty, or why there are no counts.
@@ -59,7 +61,7 @@ public:
 
 private:
   PlacedCode place(const KernelCode &code) const {
-    return placeBlocks(code, blocks_,
+    return placeBlocks(code, blocks_, edges_,
                        [&](uint64_t address) { return map_.discriminator(address); });
   }
 
@@ -128,6 +130,7 @@ private:
   const CodeObject &object_;
   const SourceMap &map_;
   BlockCountsBySite blocks_;
+  BlockEdges edges_;
   WorkSums sums_;
   report::KernelCounts counts_;
 };

@@ -1,6 +1,7 @@
 #include "profile/block_counts.h"
 
 #include "profile/block_order.h"
+#include "profile/block_paths.h"
 
 #include <algorithm>
 #include <array>
@@ -22,10 +23,12 @@ using codeobj::Unit;
 struct Stretch {
   std::size_t first = 0, count = 0, block = 0;
   std::optional<uint64_t> site;
-  bool has_work = false;    ///< operations or accesses
-  bool has_atomic = false;  ///< on memory or LDS
-  bool is_narrowed = false; ///< lanes were taken away before it, within the block
-  bool by_one_lane = false; ///< of each wave: see findCombined()
+  std::optional<BlockCount> found; ///< without a site: from where it stands
+  bool has_work = false;           ///< operations or accesses
+  bool has_mbcnt = false;          ///< lanes are numbered, which is how one of them is chosen
+  bool has_atomic = false;         ///< on memory or LDS
+  bool is_narrowed = false;        ///< lanes were taken away before it, within the block
+  bool by_one_lane = false;        ///< of each wave: see findCombined()
 };
 
 bool hasWork(const InstructionInfo &info) {
@@ -51,6 +54,7 @@ std::vector<Stretch> stretchesOf(const KernelCode &code) {
       if (begins) now.first = i, now.block = b, now.is_narrowed = is_narrowed;
       ++now.count;
       now.has_work |= hasWork(code.info[i]);
+      now.has_mbcnt |= code.instructions[i].mnemonic().starts_with("v_mbcnt");
       now.has_atomic |= code.info[i].memory == MemoryOperation::Atomic;
       begins = codeobj::mayChangeExec(code.instructions[i]);
       if (begins) is_narrowed = narrows(code.instructions[i]);
@@ -62,19 +66,30 @@ std::vector<Stretch> stretchesOf(const KernelCode &code) {
   return all;
 }
 
+bool isVector(const InstructionInfo &info) {
+  return info.unit == Unit::Valu || info.unit == Unit::Vmem || info.unit == Unit::Lds ||
+         info.unit == Unit::Matrix;
+}
+
 /// The block that most of its instructions come from. Accesses count for more: they stay where they
-/// are, while arithmetic moves to where it is needed.
+/// are, while arithmetic moves to where it is needed. Scalar instructions count only where there
+/// are no others: those around a stretch that take lanes away and bring them back are of the
+/// branch, not of the block behind it.
 void vote(const KernelCode &code, const BlockCountsBySite &blocks,
           const std::function<uint32_t(uint64_t)> &discriminator, Stretch &stretch) {
   constexpr unsigned access = 4;
-  std::map<uint64_t, unsigned> votes;
+  std::map<uint64_t, unsigned> votes, scalar_votes;
   for (std::size_t i = stretch.first; i < stretch.first + stretch.count; ++i) {
     const InstructionInfo &info = code.info[i];
     if (info.unit == Unit::Wait || info.unit == Unit::Other) continue;
     const uint32_t mark = discriminator(code.instructions[i].address);
     if (mark == 0 || !blocks.contains(mark - 1)) continue;
-    votes[mark - 1] += info.memory != MemoryOperation::None && info.unit != Unit::Smem ? access : 1;
+    if (isVector(info))
+      votes[mark - 1] += info.memory != MemoryOperation::None ? access : 1;
+    else
+      ++scalar_votes[mark - 1];
   }
+  if (votes.empty()) votes = std::move(scalar_votes);
   const auto most = std::ranges::max_element(
       votes, [](const auto &a, const auto &b) { return a.second < b.second; });
   if (most != votes.end()) stretch.site = most->first;
@@ -86,10 +101,99 @@ void findCombined(std::vector<Stretch> &all) {
   for (std::size_t i = 1; i < all.size(); ++i) {
     if (!all[i].has_atomic || !all[i].is_narrowed || !all[i].site) continue;
     const auto is_same = [&](const Stretch &s) { return s.site == all[i].site; };
-    const bool before =
-        std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(i), is_same);
-    all[i].by_one_lane = before;
+    all[i].by_one_lane = std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(i),
+                                     [&](const Stretch &s) { return s.has_mbcnt && is_same(s); });
   }
+}
+
+/// A jump out of a loop has the line of the loop, and is not in it.
+void dropJumps(const KernelCode &code, std::vector<Stretch> &all) {
+  for (Stretch &stretch : all) {
+    const codeobj::BasicBlock &block = code.blocks[stretch.block];
+    if (block.count != 1 || code.info[block.first].flow != codeobj::Flow::Jump) continue;
+    const bool is_elsewhere = std::ranges::any_of(
+        all, [&](const Stretch &s) { return s.block != stretch.block && s.site == stretch.site; });
+    if (is_elsewhere) stretch.site.reset();
+  }
+}
+
+BlockPaths::Nodes nodesOf(const KernelCode &code, const std::vector<Stretch> &all) {
+  std::vector<std::size_t> first(code.blocks.size(), all.size()); // stretch of each block
+  for (std::size_t i = all.size(); i-- > 0;) first[all[i].block] = i;
+  BlockPaths::Nodes nodes(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    nodes[i].site = all[i].site;
+    nodes[i].is_narrowed = all[i].is_narrowed;
+    if (i + 1 < all.size() && all[i + 1].block == all[i].block) {
+      nodes[i].next.push_back(i + 1);
+      continue;
+    }
+    for (const std::size_t to : code.blocks[all[i].block].successors)
+      if (first[to] != all.size()) nodes[i].next.push_back(first[to]);
+  }
+  return nodes;
+}
+
+/// A basic block of the machine: lanes differ within it, executions do not.
+struct MachineBlock {
+  uint64_t executions = 0;
+  const Stretch *like = nullptr; ///< the first of it that is known, or one in step
+};
+
+/// Whether lanes of several ways come together in its first instruction.
+bool joinsWays(const KernelCode &code, const codeobj::BasicBlock &block) {
+  const codeobj::Instruction &first = code.instructions[block.first];
+  return first.mnemonic().starts_with("s_or_b") && codeobj::mayChangeExec(first);
+}
+
+/// Sets also what is found of stretches without a site.
+std::vector<MachineBlock> machineBlocks(const KernelCode &code, std::vector<Stretch> &all,
+                                        const BlockCountsBySite &blocks, const BlockEdges &edges) {
+  std::vector<MachineBlock> machine(code.blocks.size());
+  std::vector<bool> is_known(code.blocks.size());
+  for (const Stretch &stretch : all) {
+    if (!stretch.site) continue;
+    MachineBlock &block = machine[stretch.block];
+    block.executions = std::max(block.executions, blocks.at(*stretch.site).executions);
+    if (!block.like) block.like = &stretch;
+    is_known[stretch.block] = true;
+  }
+  // Where lanes come together again there are blocks that no line leads to.
+  const auto in_step = blocksInStep(code.blocks, is_known);
+  for (std::size_t b = 0; b < machine.size(); ++b)
+    if (in_step[b]) machine[b] = machine[in_step[b]->block];
+  std::vector<std::optional<uint64_t>> flow(code.blocks.size());
+  for (std::size_t b = 0; b < machine.size(); ++b)
+    if (is_known[b] || (in_step[b] && in_step[b]->exactly)) flow[b] = machine[b].executions;
+  addWhatFlowSays(code.blocks, flow);
+  for (std::size_t b = 0; b < machine.size(); ++b)
+    if (flow[b]) machine[b].executions = *flow[b];
+  const BlockPaths::Nodes nodes = nodesOf(code, all);
+  const BlockPaths paths(nodes, blocks, edges);
+  std::vector<bool> is_found(code.blocks.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].site) continue;
+    const std::size_t b = all[i].block;
+    const bool exactly = in_step[b] && (in_step[b]->exactly || joinsWays(code, code.blocks[b]));
+    if (exactly && !all[i].is_narrowed)
+      all[i].found = blocks.at(*machine[b].like->site);
+    else
+      all[i].found = paths.find(i);
+    if (flow[b] || exactly || is_found[b] || !all[i].found) continue;
+    machine[b].executions = all[i].found->executions;
+    is_found[b] = true;
+  }
+  return machine;
+}
+
+uint64_t lanesOf(const Stretch &stretch, const MachineBlock &block,
+                 const BlockCountsBySite &blocks) {
+  if (block.executions == 0) return 0;
+  if (!stretch.site && stretch.found) return stretch.found->lanes;
+  const Stretch *like = stretch.site ? &stretch : block.like;
+  if (!like) return 0;
+  const BlockCount &count = blocks.at(*like->site);
+  return like->by_one_lane ? count.executions : count.lanes;
 }
 
 /// A block of the compiler's is one stretch with work, or several that follow one another with the
@@ -99,6 +203,7 @@ std::string doubtOf(const KernelCode &code, const std::vector<Stretch> &all) {
   for (const Stretch &stretch : all) {
     if (!stretch.has_work) continue;
     const auto place = fmt::format("at {:#x}", code.instructions[stretch.first].address);
+    if (!stretch.site && stretch.found) continue;
     if (!stretch.site) return "no block is known for the code " + place;
     if (stretch.by_one_lane) continue;
     auto [at, is_new] = last.try_emplace(*stretch.site, &stretch);
@@ -137,6 +242,7 @@ const char *wayOf(const InstructionInfo &info) {
 } // namespace
 
 PlacedCode placeBlocks(const KernelCode &code, const BlockCountsBySite &blocks,
+                       const BlockEdges &edges,
                        const std::function<uint32_t(uint64_t)> &discriminator) {
   PlacedCode placed;
   placed.work.resize(code.instructions.size());
@@ -151,39 +257,15 @@ PlacedCode placeBlocks(const KernelCode &code, const BlockCountsBySite &blocks,
   // Arguments are loaded before the first line. Blocks are numbered in their order.
   if (!all[0].site) all[0].site = first;
   findCombined(all);
+  dropJumps(code, all);
+  const std::vector<MachineBlock> machine = machineBlocks(code, all, blocks, edges);
   placed.doubt = doubtOf(code, all);
-  // Lanes differ within a basic block of the machine, executions do not.
-  std::vector<uint64_t> executions(code.blocks.size());
-  for (const Stretch &stretch : all)
-    if (stretch.site)
-      executions[stretch.block] =
-          std::max(executions[stretch.block], blocks.at(*stretch.site).executions);
-  // A jump out of a loop has the line of the loop, and is not in it.
-  for (std::size_t i = 0; i < code.blocks.size(); ++i) {
-    const codeobj::BasicBlock &block = code.blocks[i];
-    if (block.count == 1 && code.info[block.first].flow == codeobj::Flow::Jump &&
-        block.successors.size() == 1)
-      executions[i] = std::min(executions[i], executions[block.successors[0]]);
-  }
-  // Where lanes come together again there are blocks that no line leads to.
-  std::vector<const Stretch *> known(code.blocks.size());
-  for (const Stretch &stretch : all)
-    if (stretch.site && !known[stretch.block]) known[stretch.block] = &stretch;
-  std::vector<bool> is_known;
-  for (const Stretch *stretch : known) is_known.push_back(stretch != nullptr);
-  const auto in_step = blocksInStep(code.blocks, is_known);
-  for (std::size_t b = 0; b < code.blocks.size(); ++b)
-    if (in_step[b]) executions[b] = executions[*in_step[b]];
   for (const Stretch &stretch : all)
     for (std::size_t i = stretch.first; i < stretch.first + stretch.count; ++i) {
       InstructionWork &work = placed.work[i];
       work.is_known = stretch.site.has_value();
-      work.executions = executions[stretch.block];
-      const auto &other = in_step[stretch.block];
-      const Stretch *like = stretch.site ? &stretch : other ? known[*other] : nullptr;
-      if (!like) continue;
-      const BlockCount &count = blocks.at(*like->site);
-      work.lanes = like->by_one_lane ? count.executions : count.lanes;
+      work.executions = machine[stretch.block].executions;
+      work.lanes = lanesOf(stretch, machine[stretch.block], blocks);
     }
   return placed;
 }

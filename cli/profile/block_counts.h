@@ -5,7 +5,8 @@
 // saw them. The line table of the original says of which of these blocks an instruction is
 // (passes/BlockMarks.h). What the compiler did afterwards may move single instructions to another
 // block, so a stretch of code that runs with the same lanes is taken as a whole: it belongs to the
-// block that most of its instructions come from. Where that does not hold, it says so.
+// block that most of its instructions come from. Code that no line leads to is found by what stands
+// before and behind it. Where that does not hold, it says so.
 #pragma once
 
 #include "codeobj/kernel_code.h"
@@ -14,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fade::profile {
@@ -23,6 +25,8 @@ struct BlockCount {
 };
 /// By the number of the block's site.
 using BlockCountsBySite = std::map<uint64_t, BlockCount>;
+/// How often a block followed another one, and with how many lanes; by the numbers of both.
+using BlockEdges = std::map<std::pair<uint64_t, uint64_t>, BlockCount>;
 
 /// What instructions did, in sums.
 struct InstructionWork {
@@ -37,8 +41,10 @@ struct PlacedCode {
   std::string doubt;                 ///< why the counts may be wrong; empty: they are exact
 };
 
-/// `discriminator`: of the instruction at an address; 0: none.
+/// `edges` may be empty, where only blocks were counted. `discriminator`: of the instruction at an
+/// address; 0: none.
 PlacedCode placeBlocks(const codeobj::KernelCode &code, const BlockCountsBySite &blocks,
+                       const BlockEdges &edges,
                        const std::function<uint32_t(uint64_t)> &discriminator);
 
 /// By type and by the way of bytes, with the names that the lines of Hotspots have.

@@ -131,11 +131,74 @@ std::vector<std::size_t> loopsOf(const Graph &graph, const Dominators &dominator
   return innermost;
 }
 
+/// How often control takes each edge of a block, to it and from it.
+class Flow {
+public:
+  explicit Flow(const std::vector<codeobj::BasicBlock> &blocks)
+      : in_(blocks.size()), out_(blocks.size()) {
+    for (std::size_t b = 0; b < blocks.size(); ++b)
+      for (const std::size_t to : blocks[b].successors) {
+        out_[b].push_back(edges_.size());
+        in_[to].push_back(edges_.size());
+        edges_.emplace_back();
+      }
+    // Kernels begin with the first block, and end or go on elsewhere with others.
+    if (!blocks.empty()) in_[0].clear();
+    for (std::size_t b = 0; b < blocks.size(); ++b)
+      if (blocks[b].leaves) out_[b].clear();
+  }
+
+  using Counts = std::vector<std::optional<uint64_t>>;
+  /// Whether something new is known.
+  bool step(Counts &executions) {
+    bool changes = false;
+    for (std::size_t b = 0; b < executions.size(); ++b)
+      for (const auto *side : {&in_[b], &out_[b]})
+        if (!side->empty()) changes = step(*side, executions[b]) || changes;
+    return changes;
+  }
+  bool contradicts() const { return contradicts_; }
+
+private:
+  bool step(const std::vector<std::size_t> &side, std::optional<uint64_t> &executions) {
+    uint64_t sum = 0;
+    std::optional<uint64_t> *missing = nullptr;
+    std::size_t count = 0;
+    for (const std::size_t edge : side) {
+      if (edges_[edge])
+        sum += *edges_[edge];
+      else
+        missing = &edges_[edge], ++count;
+    }
+    if (executions && *executions < sum) contradicts_ = true;
+    if (executions && count == 1 && *executions >= sum) {
+      *missing = *executions - sum;
+      return true;
+    }
+    if (executions || count != 0) return false;
+    executions = sum;
+    return true;
+  }
+
+  Counts edges_;
+  std::vector<std::vector<std::size_t>> in_, out_; ///< edges; none: not all are known
+  bool contradicts_ = false;
+};
+
 } // namespace
 
-std::vector<std::optional<std::size_t>> blocksInStep(const std::vector<codeobj::BasicBlock> &blocks,
+void addWhatFlowSays(const std::vector<codeobj::BasicBlock> &blocks,
+                     std::vector<std::optional<uint64_t>> &executions) {
+  std::vector<std::optional<uint64_t>> all = executions;
+  Flow flow(blocks);
+  while (flow.step(all) && !flow.contradicts()) {
+  }
+  if (!flow.contradicts()) executions = std::move(all);
+}
+
+std::vector<std::optional<BlockInStep>> blocksInStep(const std::vector<codeobj::BasicBlock> &blocks,
                                                      const std::vector<bool> &is_known) {
-  std::vector<std::optional<std::size_t>> found(blocks.size());
+  std::vector<std::optional<BlockInStep>> found(blocks.size());
   if (blocks.empty() || std::ranges::find(is_known, false) == is_known.end()) return found;
   const Graph graph = forwards(blocks);
   const Dominators before(graph), behind(backwards(blocks));
@@ -151,8 +214,9 @@ std::vector<std::optional<std::size_t>> blocksInStep(const std::vector<codeobj::
     };
     std::size_t at = nearest(before, behind, true);
     if (at == kNone && behind.reaches(b)) at = nearest(behind, before, true);
+    const bool exactly = at != kNone;
     if (at == kNone) at = nearest(before, behind, false);
-    if (at != kNone) found[b] = at;
+    if (at != kNone) found[b] = {at, exactly};
   }
   return found;
 }

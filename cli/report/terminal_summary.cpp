@@ -137,6 +137,20 @@ std::vector<std::string> warningLines(const RunLog &log) {
   return lines;
 }
 
+/// Kernels with findings whose instructions are not known for sure.
+std::vector<std::string> doubtLines(const RunLog &log, const Findings &findings) {
+  std::vector<std::string> lines;
+  for (const auto &[kernel, counts] : log.counts) {
+    if (counts.doubt.empty() ||
+        std::ranges::find(findings.list, kernel, &Finding::kernel) == findings.list.end())
+      continue;
+    lines.push_back(fmt::format("{}: instructions and active lanes may be counted wrong: {}",
+                                shortKernelName(log.kernels[kernel].name, kLeastName),
+                                counts.doubt));
+  }
+  return lines;
+}
+
 std::string memoryLine(const RunLog &log) {
   uint64_t needed = 0, used = 0, conflicts = 0;
   for (const Access &a : log.accesses) {
@@ -191,9 +205,12 @@ std::string terminalSummary(const RunLog &log, const Findings &findings, const T
   }
   if (findings.list.size() > kMostFindings)
     out += fmt::format("and {} more findings\n", findings.list.size() - kMostFindings);
+  const std::vector<std::string> doubts = doubtLines(log, findings);
+  for (const std::string &line : doubts) out += paragraph(line, columns, "");
   out += findings.list.empty()
              ? "nothing to gain from memory accesses, by the model of the GPU\n"
-             : fmt::format("cycles and gains are those of a model; counts are {}\n",
+             : fmt::format("cycles and gains are those of a model; counts{} are {}\n",
+                           doubts.empty() ? "" : " of accesses",
                            hasEstimates(log) ? "estimates from a sample" : "exact");
   return out;
 }

@@ -29,8 +29,8 @@ struct Code {
     }
     code = codeobj::analyze(all);
   }
-  PlacedCode place(const BlockCountsBySite &blocks) const {
-    return placeBlocks(code, blocks,
+  PlacedCode place(const BlockCountsBySite &blocks, const BlockEdges &edges = {}) const {
+    return placeBlocks(code, blocks, edges,
                        [&](uint64_t address) { return marks[(address - 0x1000) / 4]; });
   }
 
@@ -116,6 +116,106 @@ TEST(BlockCounts, AJumpOutOfALoopIsNotExecutedAsOftenAsTheLoop) {
   const PlacedCode placed = code.place({{0, {10, 640}}, {1, {640, 40960}}, {2, {10, 640}}});
   EXPECT_EQ(placed.work[2].executions, 640u);
   EXPECT_EQ(placed.work[3].executions, 10u);
+}
+
+TEST(BlockCounts, OneSideOfABranchThatNothingJumpsOverHasTheLanesOfItsBlock) {
+  // Odd: 3 n + 1; even: n / 2. The odd side is one instruction; those around it that take lanes
+  // away have the line of the branch.
+  const Code code({{"v_and_b32_e32 v1, 1, v2", 0},                  // 0
+                   {"v_cmp_eq_u32_e32 vcc, 1, v1", 0},              // 1
+                   {"s_and_saveexec_b64 s[4:5], vcc", 0},           // 2
+                   {"s_xor_b64 s[4:5], exec, s[4:5]", 0},           // 3
+                   {"v_mad_u64_u32 v[2:3], s[10:11], v2, 3, 1", 1}, // 4
+                   {"s_andn2_saveexec_b64 s[4:5], s[4:5]", 0},      // 5
+                   {"s_cbranch_execz 1", 0, 8},                     // 6
+                   {"v_lshrrev_b32_e32 v2, 1, v2", 2},              // 7
+                   {"s_or_b64 exec, exec, s[4:5]"},                 // 8
+                   {"v_add_f32_e32 v3, v3, v3", 3},                 // 9
+                   {"s_endpgm", 3}});
+  const PlacedCode placed =
+      code.place({{0, {9, 500}}, {1, {7, 200}}, {2, {8, 300}}, {3, {9, 500}}});
+  EXPECT_EQ(placed.work[4].executions, 9u);
+  EXPECT_EQ(placed.work[4].lanes, 200u);
+  EXPECT_EQ(placed.work[7].lanes, 300u);
+}
+
+/// What the compiler puts before a loop has no line; a lane may skip the loop, and a wave. What the
+/// loop jumps to behind it has the loop's line.
+const std::vector<Line> kLoop = {{"v_mul_f32_e32 v1, v0, v0", 0},       // 0
+                                 {"s_and_saveexec_b64 s[2:3], vcc", 0}, // 1
+                                 {"s_cbranch_execz 5", 0, 8},           // 2
+                                 {"v_add_f32_e32 v4, v1, v1"},          // 3: before the loop
+                                 {"v_add_f32_e32 v2, v2, v4", 1},       // 4
+                                 {"s_andn2_b64 exec, exec, s[4:5]", 1}, // 5
+                                 {"s_cbranch_execnz 65532", 1, 4},      // 6
+                                 {"s_branch 0", 1, 8},                  // 7
+                                 {"s_or_b64 exec, exec, s[2:3]"},       // 8
+                                 {"global_store_dword v3, v2, s[0:1]", 2},
+                                 {"s_endpgm", 2}};
+
+TEST(BlockCounts, CodeBeforeALoopHasTheLanesThatEnterIt) {
+  const BlockCountsBySite blocks = {{0, {10, 640}}, {1, {90, 2000}}, {2, {10, 640}}};
+  const PlacedCode placed = Code(kLoop).place(
+      blocks, {{{0, 1}, {6, 250}}, {{0, 2}, {9, 390}}, {{1, 1}, {84, 1750}}, {{1, 2}, {6, 250}}});
+  EXPECT_EQ(placed.doubt, "");
+  EXPECT_EQ(placed.work[3].executions, 6u);
+  EXPECT_EQ(placed.work[3].lanes, 250u);
+  EXPECT_EQ(placed.work[4].executions, 90u);
+  EXPECT_EQ(placed.work[7].executions, 6u);
+  EXPECT_EQ(placed.work[8].executions, 10u);
+  // Where only blocks were counted it is not known.
+  EXPECT_NE(Code(kLoop).place(blocks).doubt, "");
+}
+
+TEST(BlockCounts, WavesThatGoThroughABlockAreThoseThatDoNotGoTheOtherWay) {
+  const Code code({{"v_mul_f32_e32 v1, v0, v0", 0},          // 0
+                   {"s_cbranch_execnz 1", 0, 4},             // 1
+                   {"s_or_b64 exec, exec, s[2:3]"},          // 2: if no lane is active
+                   {"s_branch 1", -1, 5},                    // 3
+                   {"v_add_f32_e32 v1, v1, v1", 1},          // 4
+                   {"global_store_dword v3, v1, s[0:1]", 2}, // 5
+                   {"s_endpgm", 2}});
+  const PlacedCode placed = code.place({{0, {10, 640}}, {1, {8, 500}}, {2, {10, 640}}});
+  EXPECT_EQ(placed.work[2].executions, 2u);
+  EXPECT_EQ(placed.work[3].executions, 2u);
+  EXPECT_EQ(placed.work[4].executions, 8u);
+}
+
+TEST(BlockCounts, ABlockWithoutALineIsTheOneThatStandsBetweenTheSameBlocks) {
+  // Two sides of a branch store to one place: the compiler has made one store of them, of no line.
+  const Code code({{"v_mul_f32_e32 v1, v0, v0", 0},       // 0
+                   {"s_and_saveexec_b64 s[2:3], vcc", 0}, // 1
+                   {"s_cbranch_execz 1", 0, 4},           // 2
+                   {"v_mov_b32_e32 v7, -1", 1},           // 3
+                   {"s_or_b64 exec, exec, s[2:3]"},       // 4
+                   {"s_and_b64 exec, exec, s[0:1]"},      // 5
+                   {"s_cbranch_execz 1", -1, 8},          // 6
+                   {"global_store_dword v3, v7, s[0:1]"}, // 7
+                   {"v_add_f32_e32 v1, v1, v1", 3},       // 8
+                   {"s_endpgm", 3}});
+  const BlockCountsBySite blocks = {{0, {10, 640}}, {1, {7, 300}}, {2, {9, 500}}, {3, {10, 640}}};
+  const PlacedCode placed = code.place(blocks, {{{0, 1}, {7, 300}},
+                                                {{0, 2}, {8, 340}},
+                                                {{1, 2}, {5, 160}},
+                                                {{1, 3}, {6, 140}},
+                                                {{2, 3}, {9, 500}}});
+  EXPECT_EQ(placed.doubt, "");
+  EXPECT_EQ(placed.work[7].executions, 9u);
+  EXPECT_EQ(placed.work[7].lanes, 500u);
+}
+
+TEST(BlockCounts, LanesThatWereTakenAwayBeforeAnAtomicAreNotOnlyOne) {
+  std::vector<Line> lines = {{"v_cmp_gt_u32_e32 vcc, 16, v0", 0},
+                             {"v_add_f32_e32 v5, v5, v5", 0},
+                             {"s_and_saveexec_b64 s[2:3], vcc", 0},
+                             {"s_cbranch_execz 3", 0, 8},
+                             {"v_add_f32_e32 v2, v3, v4", 1},
+                             {"global_atomic_cmpswap v2, v[0:1], v[2:3], off glc", 1},
+                             {"s_andn2_b64 exec, exec, s[4:5]", 1},
+                             {"global_atomic_cmpswap v2, v[0:1], v[2:3], off glc", 1},
+                             {"s_endpgm", 2}};
+  const PlacedCode placed = Code(lines).place({{0, {4, 256}}, {1, {4, 64}}, {2, {4, 256}}});
+  EXPECT_EQ(placed.work[7].lanes, 64u);
 }
 
 TEST(BlockCounts, OneLaneDoesAnAtomicForItsWave) {

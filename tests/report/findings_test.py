@@ -104,6 +104,10 @@ class Findings(unittest.TestCase):
         self.assertAlmostEqual(found["cycles"], 80000 * 4 / 4 / 104 / 2)
         self.assertAlmostEqual(found["after_ns"] - 2000, (found["before_ns"] - 2000) / 2)
         self.assertIn("same way", found["advice"])
+        # Where the counts follow from blocks and may be wrong, it says so.
+        add = {"address": 256, "text": "v_add_u32_e32 v0, v1, v2", "file": "", "line": 0, "column": 0, "executions": 80000, "lanes": 2560000, "flops": 0, "bytes": 0}
+        self.assertEqual([self.only(self.page({**counts, "instructions": [add], **doubt}))["counts"] for doubt in ({}, {"by_blocks": True, "doubt": "the compiler has split the block at 0x100"})],
+                         [x + "50% of the lanes of the vector ALU are active" for x in ("", "about ")])
         # One lane that does the rest: a fifth of all is the end of a reduction, half of it is work that others could share.
         for alone, advice in ((1600, []), (4000, ["One lane works"])):
             lanes = (8000 - alone) * 64 + alone
