@@ -21,8 +21,8 @@ public:
       std::ranges::nth_element(spans_, spans_.begin() + kMostSpans / 2, {}, &Span::start);
       time = std::max(time, spans_[kMostSpans / 2].start);
     }
-    const auto later = std::ranges::partition(
-        spans_, [&](const Span &span) { return span.start < time; });
+    const auto later =
+        std::ranges::partition(spans_, [&](const Span &span) { return span.start < time; });
     const auto middle = later.begin();
     std::sort(spans_.begin(), middle,
               [](const Span &a, const Span &b) { return a.start < b.start; });

@@ -39,17 +39,12 @@ bool getTexts(std::array<std::string_view, 2> &texts, const char *bytes, uint64_
 
 } // namespace
 
-Marker EventParser::markerOf(const events::MarkerEvent &event, const char *bytes, uint64_t at) const {
+Marker EventParser::markerOf(const events::MarkerEvent &event, const char *bytes,
+                             uint64_t at) const {
   using events::MarkerParts;
-  Marker marker{event.kind,
-                thread,
-                event.time_ns,
-                event.range,
-                {bytes + sizeof event, event.size},
-                at,
-                false,
-                {},
-                {}};
+  Marker marker{
+      event.kind, thread, event.time_ns, event.range, {bytes + sizeof event, event.size}, at, false,
+      {},         {}};
   if (!MarkerParts::isPacked(event.range) || event.kind > events::MarkerKind::push) return marker;
   const MarkerParts parts = MarkerParts::of(event.range);
   if (std::size_t{parts.domain} + parts.name > marker.text.size()) return marker; // cut off
@@ -86,11 +81,8 @@ bool EventParser::read(EventKind kind, const char *bytes, uint64_t at, uint64_t 
   case EventKind::finding: {
     events::FindingEvent event{};
     if (!get(event, bytes, size) || event.size > size - sizeof event) return false;
-    events_.findings.push_back({event.kind,
-                                thread.pid,
-                                event.call,
-                                event.time_ns,
-                                {bytes + sizeof event, event.size}});
+    events_.findings.push_back(
+        {event.kind, thread.pid, event.call, event.time_ns, {bytes + sizeof event, event.size}});
     return true;
   }
   case EventKind::kernel: {

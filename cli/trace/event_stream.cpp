@@ -33,8 +33,8 @@ uint64_t monotonicNow() {
 std::size_t readAt(int fd, void *to, std::size_t size, uint64_t at) {
   std::size_t done = 0;
   while (done < size) {
-    const ssize_t part = pread(fd, static_cast<char *>(to) + done, size - done,
-                               static_cast<off_t>(at + done));
+    const ssize_t part =
+        pread(fd, static_cast<char *>(to) + done, size - done, static_cast<off_t>(at + done));
     if (part < 0 && errno == EINTR) continue;
     if (part <= 0) break;
     done += static_cast<std::size_t>(part);
@@ -124,8 +124,8 @@ Status EventStream::readHeader() {
   facts_.monotonic_ns = header.monotonic_ns;
   facts_.realtime_ns = header.realtime_ns;
   const uint64_t room = size_ - events::kHeaderBytes;
-  blocks_ = std::min(header.claimed,
-                     (room + events::kBlockBytes - sizeof(events::BlockHeader)) / events::kBlockBytes);
+  blocks_ = std::min(header.claimed, (room + events::kBlockBytes - sizeof(events::BlockHeader)) /
+                                         events::kBlockBytes);
   return Done{};
 }
 
@@ -143,8 +143,7 @@ bool EventStream::loadPiece(Block &block) {
   const uint64_t size = header.used - block.read;
   block.piece.resize((size + 7) / 8);
   block.piece_at = block.read;
-  block.piece_end =
-      block.read + readAt(fd_, block.piece.data(), size, block.position + block.read);
+  block.piece_end = block.read + readAt(fd_, block.piece.data(), size, block.position + block.read);
   block.findTime();
   return block.hasMore();
 }

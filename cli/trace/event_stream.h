@@ -2,9 +2,9 @@
 // afterwards, in order of time as far as that is known. Memory depends on the number of threads and
 // of what is under way, not on the number of events.
 //
-// A block belongs to one thread at a time, so what is new is found at the ends of few blocks. A call
-// is told when it begins and when it has returned, an operation when it was given to the GPU and
-// when it has ended.
+// A block belongs to one thread at a time, so what is new is found at the ends of few blocks. A
+// call is told when it begins and when it has returned, an operation when it was given to the GPU
+// and when it has ended.
 #pragma once
 
 #include "base/result.h"
@@ -93,11 +93,11 @@ private:
   EventParser parser_;
   Texts texts_;
   bool in_software_ = false;
-  uint64_t size_ = 0;    ///< of the file
-  uint64_t blocks_ = 0;  ///< in the file
-  uint64_t opened_ = 0;  ///< of them
-  std::vector<std::unique_ptr<Block>> open_; ///< into which somebody may still write
-  std::map<uint64_t, OpenCall> calls_;       ///< that have not returned, by position
+  uint64_t size_ = 0;                                  ///< of the file
+  uint64_t blocks_ = 0;                                ///< in the file
+  uint64_t opened_ = 0;                                ///< of them
+  std::vector<std::unique_ptr<Block>> open_;           ///< into which somebody may still write
+  std::map<uint64_t, OpenCall> calls_;                 ///< that have not returned, by position
   std::unordered_map<uint64_t, Operation> operations_; ///< that have not ended
   std::unordered_map<uint64_t, events::OperationEndEvent> ends_; ///< read before their operations
 };

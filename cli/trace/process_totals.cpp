@@ -176,8 +176,7 @@ Result<std::unique_ptr<ProcessTotals>> ProcessTotals::open(const std::string &ev
                                                            RunProcess process) {
   auto stream = EventStream::open(events);
   if (!stream) return std::move(stream).error();
-  return std::unique_ptr<ProcessTotals>(
-      new ProcessTotals(*std::move(stream), std::move(process)));
+  return std::unique_ptr<ProcessTotals>(new ProcessTotals(*std::move(stream), std::move(process)));
 }
 
 Status ProcessTotals::read() { return stream_->read(rows_, false); }

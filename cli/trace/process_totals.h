@@ -18,8 +18,7 @@ namespace fade::host_trace {
 
 class ProcessTotals {
 public:
-  static Result<std::unique_ptr<ProcessTotals>> open(const std::string &events,
-                                                     RunProcess process);
+  static Result<std::unique_ptr<ProcessTotals>> open(const std::string &events, RunProcess process);
   ~ProcessTotals();
   ProcessTotals(const ProcessTotals &) = delete;
   ProcessTotals &operator=(const ProcessTotals &) = delete;

@@ -116,9 +116,7 @@ public:
   }
 
 private:
-  std::string into(std::string_view text) const {
-    return fmt::format(fmt::runtime(text), suffix_);
-  }
+  std::string into(std::string_view text) const { return fmt::format(fmt::runtime(text), suffix_); }
   int64_t last(const char *table) {
     return database_.integer(fmt::format("SELECT max(id) FROM `rocpd_{}{}`", table, suffix_));
   }
@@ -171,8 +169,9 @@ private:
     known.id = add("info_process", "nid, ppid, pid, init, fini, start, end, command", node_,
                    process.parent_pid, pid, process.start_ns, end, process.start_ns, end,
                    valid(process.program));
-    known.processor = add("info_agent", "nid, pid, type, absolute_index, logical_index, type_index, "
-                                        "name",
+    known.processor = add("info_agent",
+                          "nid, pid, type, absolute_index, logical_index, type_index, "
+                          "name",
                           node_, known.id, "CPU", 0, 0, 0, "CPU");
     known.code = add("info_code_object", "nid, pid, agent_id, uri, storage_type", node_, known.id,
                      known.processor, "file://" + valid(process.program), "FILE");
@@ -286,7 +285,7 @@ private:
     Known &known = processOf(range.thread.pid);
     const bool is_message = isMessage(range);
     const std::string text = is_message ? std::string(range.text) : range.whole();
-    const int64_t id = event(!is_message                  ? "MARKER_CORE_RANGE_API"
+    const int64_t id = event(!is_message                   ? "MARKER_CORE_RANGE_API"
                              : range.domain == kRcclDomain ? "RCCL_API"
                                                            : "MPI",
                              0, 0, jsonWith("message", text));
@@ -329,10 +328,10 @@ private:
       return;
     }
     using events::Direction;
-    const bool to_host = view.direction == Direction::device_to_host ||
-                         view.direction == Direction::host_to_host;
-    const bool from_host = view.direction == Direction::host_to_device ||
-                           view.direction == Direction::host_to_host;
+    const bool to_host =
+        view.direction == Direction::device_to_host || view.direction == Direction::host_to_host;
+    const bool from_host =
+        view.direction == Direction::host_to_device || view.direction == Direction::host_to_host;
     add_copy_.run(node_, known.id, thread, operation.start_ns, operation.end_ns,
                   string(copyName(view.direction)), to_host ? known.processor : gpu, view.to,
                   from_host ? known.processor : gpu, view.from, view.bytes.value_or(0), queue,

@@ -20,8 +20,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kTables 
                   "hardware_name t, domain_name t"},
     {"info_process", "nid i!, ppid i, pid i!, init b, fini b, start b, end b, command t, "
                      "environment j, extdata j"},
-    {"info_thread",
-     "nid i!, ppid i, pid i!, tid i!, name t, start b, end b, extdata j"},
+    {"info_thread", "nid i!, ppid i, pid i!, tid i!, name t, start b, end b, extdata j"},
     {"info_agent", "nid i!, pid i!, type CPU|GPU, absolute_index i, logical_index i, type_index i, "
                    "uuid i, name t, model_name t, vendor_name t, product_name t, user_name t, "
                    "extdata j"},
@@ -42,8 +41,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kTables 
               "line_info j, extdata j"},
     {"arg", "event_id i!, position i!, type t!, name t!, value t, extdata j"},
     {"pmc_event", "event_id i, pmc_id i!, value r, extdata j"},
-    {"region",
-     "nid i!, pid i!, tid i!, start b!, end b!, name_id i!, event_id i, extdata j"},
+    {"region", "nid i!, pid i!, tid i!, start b!, end b!, name_id i!, event_id i, extdata j"},
     {"sample", "track_id i!, timestamp b!, event_id i, extdata j"},
     {"kernel_dispatch",
      "nid i!, pid i!, tid i, agent_id i!, kernel_id i!, dispatch_id i!, queue_id i!, "
@@ -63,23 +61,37 @@ constexpr std::pair<std::string_view, std::string_view> kAllocations = {
 /// The table whose rows a column names.
 std::string_view rowsOf(std::string_view column, std::string_view table) {
   static const std::map<std::string_view, std::string_view> tables = {
-      {"nid", "info_node"},         {"pid", "info_process"},
-      {"tid", "info_thread"},       {"agent_id", "info_agent"},
-      {"dst_agent_id", "info_agent"}, {"src_agent_id", "info_agent"},
-      {"queue_id", "info_queue"},   {"stream_id", "info_stream"},
-      {"pmc_id", "info_pmc"},       {"code_object_id", "info_code_object"},
-      {"kernel_id", "info_kernel_symbol"}, {"track_id", "track"},
-      {"event_id", "event"},        {"name_id", "string"},
-      {"region_name_id", "string"}, {"category_id", "string"}};
+      {"nid", "info_node"},
+      {"pid", "info_process"},
+      {"tid", "info_thread"},
+      {"agent_id", "info_agent"},
+      {"dst_agent_id", "info_agent"},
+      {"src_agent_id", "info_agent"},
+      {"queue_id", "info_queue"},
+      {"stream_id", "info_stream"},
+      {"pmc_id", "info_pmc"},
+      {"code_object_id", "info_code_object"},
+      {"kernel_id", "info_kernel_symbol"},
+      {"track_id", "track"},
+      {"event_id", "event"},
+      {"name_id", "string"},
+      {"region_name_id", "string"},
+      {"category_id", "string"}};
   const auto at = tables.find(column);
   return at == tables.end() || at->second == table ? std::string_view() : at->second;
 }
 
 std::string typeFor(std::string_view name, std::string_view kind) {
   static const std::map<std::string_view, std::string_view> types = {
-      {"i", "INTEGER"}, {"i!", "INTEGER NOT NULL"}, {"b", "BIGINT"}, {"b!", "BIGINT NOT NULL"},
-      {"t", "TEXT"},    {"t!", "TEXT NOT NULL"},    {"r", "REAL DEFAULT 0.0"},
-      {"u", "TEXT NOT NULL UNIQUE"},                {"h", "BIGINT NOT NULL UNIQUE"},
+      {"i", "INTEGER"},
+      {"i!", "INTEGER NOT NULL"},
+      {"b", "BIGINT"},
+      {"b!", "BIGINT NOT NULL"},
+      {"t", "TEXT"},
+      {"t!", "TEXT NOT NULL"},
+      {"r", "REAL DEFAULT 0.0"},
+      {"u", "TEXT NOT NULL UNIQUE"},
+      {"h", "BIGINT NOT NULL UNIQUE"},
       {"j", "JSONB DEFAULT '{}' NOT NULL"}};
   if (const auto at = types.find(kind); at != types.end()) return std::string(at->second);
   std::string words(kind);
@@ -166,11 +178,12 @@ std::string rocpdSuffix(const std::string &guid) {
 
 std::string rocpdSchema(const std::string &guid) {
   const std::string suffix = rocpdSuffix(guid);
-  std::string text = fmt::format(
-      "CREATE TABLE `rocpd_metadata{0}` (\"id\" INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, \"tag\" "
-      "TEXT NOT NULL, \"value\" TEXT NOT NULL);\nINSERT INTO `rocpd_metadata{0}` (tag, value) VALUES "
-      "('schema_version', '3'), ('uuid', '{0}'), ('guid', '{1}');\n",
-      suffix, guid);
+  std::string text = fmt::format("CREATE TABLE `rocpd_metadata{0}` (\"id\" INTEGER NOT NULL "
+                                 "PRIMARY KEY AUTOINCREMENT, \"tag\" "
+                                 "TEXT NOT NULL, \"value\" TEXT NOT NULL);\nINSERT INTO "
+                                 "`rocpd_metadata{0}` (tag, value) VALUES "
+                                 "('schema_version', '3'), ('uuid', '{0}'), ('guid', '{1}');\n",
+                                 suffix, guid);
   std::vector<std::string_view> names = {"metadata"};
   const auto add = [&](const auto &table) {
     names.push_back(table.first);

@@ -65,9 +65,9 @@ public:
         return Error{path, "", 0,
                      fmt::format("is a rocpd database of another version: it has no rocpd_{}{}",
                                  table, suffix_)};
-    if (database_.integer(tables("SELECT count(*) FROM pragma_table_info('rocpd_region{0}') WHERE "
-                                 "name IN ('pid', 'tid', 'start', 'end', 'name_id', 'event_id')")) !=
-        6)
+    if (database_.integer(
+            tables("SELECT count(*) FROM pragma_table_info('rocpd_region{0}') WHERE "
+                   "name IN ('pid', 'tid', 'start', 'end', 'name_id', 'event_id')")) != 6)
       return Error{path, "", 0, "is a rocpd database of another version than 3"};
     readProcesses();
     readRegions();
@@ -87,7 +87,8 @@ private:
   }
 
   void readProcesses() {
-    Statement rows(database_, tables("SELECT pid, command FROM `rocpd_info_process{0}` ORDER BY id"));
+    Statement rows(database_,
+                   tables("SELECT pid, command FROM `rocpd_info_process{0}` ORDER BY id"));
     while (rows.step())
       log_.processes.push_back(
           processLine(static_cast<uint32_t>(rows.integer(0)), rows.text(1), ""));
@@ -132,9 +133,10 @@ private:
 
   void readArguments() {
     if (!database_.hasTable("rocpd_arg" + suffix_)) return;
-    Statement rows(database_, tables("SELECT event_id, name, value FROM `rocpd_arg{0}` WHERE name IN "
-                                     "('result', 'stream', 'hStream', 'size', 'sizeBytes', 'ptr', "
-                                     "'dst', 'src', 'graph', 'graphExec')"));
+    Statement rows(database_,
+                   tables("SELECT event_id, name, value FROM `rocpd_arg{0}` WHERE name IN "
+                          "('result', 'stream', 'hStream', 'size', 'sizeBytes', 'ptr', "
+                          "'dst', 'src', 'graph', 'graphExec')"));
     while (rows.step()) {
       const auto at = by_event_.find(rows.integer(0));
       if (at == by_event_.end()) continue;
@@ -176,14 +178,15 @@ private:
   void readKernels() {
     Statement rows(
         database_,
-        tables("SELECT P.pid, K.start, K.end, A.type_index, K.queue_id, E.stack_id, "
-               "coalesce(S.display_name, S.kernel_name), CASE WHEN json_valid(K.extdata) THEN "
-               "json_extract(K.extdata, '$.bytes') END, CASE WHEN json_valid(K.extdata) THEN "
-               "json_extract(K.extdata, '$.direction') END FROM `rocpd_kernel_dispatch{0}` K LEFT "
-               "JOIN `rocpd_info_kernel_symbol{0}` S ON S.id = K.kernel_id LEFT JOIN "
-               "`rocpd_info_agent{0}` A ON A.id = K.agent_id LEFT JOIN `rocpd_event{0}` E ON E.id = "
-               "K.event_id LEFT JOIN `rocpd_info_process{0}` P ON P.id = K.pid ORDER BY K.start, "
-               "K.id"));
+        tables(
+            "SELECT P.pid, K.start, K.end, A.type_index, K.queue_id, E.stack_id, "
+            "coalesce(S.display_name, S.kernel_name), CASE WHEN json_valid(K.extdata) THEN "
+            "json_extract(K.extdata, '$.bytes') END, CASE WHEN json_valid(K.extdata) THEN "
+            "json_extract(K.extdata, '$.direction') END FROM `rocpd_kernel_dispatch{0}` K LEFT "
+            "JOIN `rocpd_info_kernel_symbol{0}` S ON S.id = K.kernel_id LEFT JOIN "
+            "`rocpd_info_agent{0}` A ON A.id = K.agent_id LEFT JOIN `rocpd_event{0}` E ON E.id = "
+            "K.event_id LEFT JOIN `rocpd_info_process{0}` P ON P.id = K.pid ORDER BY K.start, "
+            "K.id"));
     while (rows.step()) {
       LoggedOperation &operation = addOperation(rows);
       operation.kernel = log_.texts.keep(rows.text(6));

@@ -29,8 +29,8 @@ RangeRow rowOf(const Marker &marker) {
 
 /// The address of the kernel that a launch names; 0: it is none.
 uint64_t launchOf(const Call &call) {
-  const bool is_one = isLaunch(call) && !call.isNameOnly() &&
-                      std::string_view(call.function->group) != "graph";
+  const bool is_one =
+      isLaunch(call) && !call.isNameOnly() && std::string_view(call.function->group) != "graph";
   return is_one && !call.words.empty() ? call.words[0] : 0;
 }
 
@@ -135,7 +135,8 @@ void RowStream::onMarker(const Marker &marker) {
   }
   case MarkerKind::start: started_[{pid, marker.range}] = rowOf(marker); return;
   case MarkerKind::stop:
-    if (auto at = started_.extract({pid, marker.range})) close(std::move(at.mapped()), marker.time_ns);
+    if (auto at = started_.extract({pid, marker.range}))
+      close(std::move(at.mapped()), marker.time_ns);
     return;
   }
 }

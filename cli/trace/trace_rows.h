@@ -49,7 +49,7 @@ struct RangeRow {
 /// What is known by now.
 struct RowProgress {
   uint64_t known_until = 0; ///< calls and ranges that have begun before are known, if only as open
-  uint64_t operations_until = 0; ///< no operation that began before will come
+  uint64_t operations_until = 0;                   ///< no operation that began before will come
   std::vector<uint64_t> open_calls, open_messages; ///< when they began; of calls the outermost
 };
 
@@ -100,8 +100,8 @@ private:
   std::deque<uint64_t> copies_in_order_;
   std::unordered_map<uint64_t, CopyCall> copies_of_; ///< by position of an operation
   std::map<std::pair<uint32_t, uint32_t>, std::vector<RangeRow>> pushed_; ///< by thread
-  std::map<std::pair<uint32_t, uint64_t>, RangeRow> started_; ///< by process and number
-  std::map<uint32_t, uint64_t> on_since_, last_;              ///< by process
+  std::map<std::pair<uint32_t, uint64_t>, RangeRow> started_;             ///< by process and number
+  std::map<uint32_t, uint64_t> on_since_, last_;                          ///< by process
 };
 
 } // namespace fade::host_trace

@@ -374,6 +374,11 @@ if __name__ == '__main__':
         # Of a part of the ranks nobody knows who came last.
         self.assertRegex(self.look("--ranks", "0,1"), r"\n\d+ collective calls are left out: not all of their ranks were recorded or are in this view\n")
 
+    def test_calls_of_rccl_are_messages_and_get_their_arguments(self):
+        result = self.done([PROBE, "trace", "-o", self.folder, "--", program("rccl_rank")])
+        self.assertEqual(result.stdout, "right\n")
+        self.assertEqual(self.counts(self.members(), "message"), {"ncclCommInitRank": 1, "ncclAllReduce": 5, "ncclGroupStart": 1, "ncclGroupEnd": 1, "ncclCommDestroy": 1})
+
     def test_messages_may_be_left_out(self):
         result = self.in_front(2, [MPI_RANKS, 2, 0], ["--no-messages"])
         self.assertEqual(len(result.stdout.splitlines()), 2)

@@ -4,6 +4,8 @@
 #include "host_views.h"
 #include "trace/call_log.h"
 #include "trace/event_reader.h"
+#include "trace/process_totals.h"
+#include "trace/rocpd_file.h"
 #include "trace/rpd_file.h"
 #include "trace/timeline.h"
 
@@ -40,8 +42,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
   std::memcpy(file.data(), &header, sizeof header);
   // The last block is cut off with what it holds, as in a file that is copied while it grows.
   if (size != 0) file.resize(file.size() - std::min<std::size_t>(file.size() / 2, data[0] * 64u));
-  const auto events = host_trace::HostEvents::read(host_trace::fileOf(file));
+  const std::string path = host_trace::fileOf(file);
+  const auto events = host_trace::HostEvents::read(path);
   if (!events) return 0;
+  // As a stream it is the same.
+  auto totals = host_trace::ProcessTotals::open(path, {});
+  if (!totals) std::abort();
+  const auto summary = (*totals)->finish();
+  if (!summary || summary->totals.calls != events->calls.size()) std::abort();
   host_trace::makeAllViews(host_trace::TraceLog::of(*events));
   if (!writeLog(*events, "/dev/null", host_trace::LogScope::everything)) std::abort();
   if (!writeTimeline(*events, "/dev/null")) std::abort();
@@ -51,5 +59,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     std::fprintf(stderr, "%s\n", status.error().message().c_str());
     std::abort();
   }
+  if (!host_trace::writeRocpd(*events, ":memory:", "host")) std::abort();
   return 0;
 }

@@ -230,26 +230,37 @@ Word through(const Description &what, std::atomic<Function *> &cached, const Wor
 }
 
 /// RCCL has the same kind of interface; where a version does not, it is the next of that name.
-Word throughRccl(const char *name, std::atomic<Function *> &cached, const Words &words,
-                 const void *caller) {
-  Function *real = cached.load(std::memory_order_acquire);
-  if (!real) {
-    char profiled[64];
-    std::snprintf(profiled, sizeof profiled, "p%s", name);
-    real = functionNamed(profiled, caller);
-    if (!real) real = reinterpret_cast<Function *>(dlsym(RTLD_NEXT, name));
-    if (!real) return 3; // ncclInternalError
-    cached.store(real, std::memory_order_release);
-  }
+template <typename F>
+F *rcclFunction(const char *name, std::atomic<F *> &cached, const void *caller) {
+  F *real = cached.load(std::memory_order_acquire);
+  if (real) return real;
+  char profiled[64];
+  std::snprintf(profiled, sizeof profiled, "p%s", name);
+  real = reinterpret_cast<F *>(find(profiled, caller));
+  if (!real) real = reinterpret_cast<F *>(dlsym(RTLD_NEXT, name));
+  cached.store(real, std::memory_order_release);
+  return real;
+}
+
+constexpr int kRcclNotThere = 3; // ncclInternalError
+
+template <typename F, typename... T> Word throughRccl(const char *name, F *real, T... arguments) {
+  if (!real) return kRcclNotThere;
   Record *to = is_inside ? nullptr : recorder();
-  if (!to) return call(real, words);
+  if (!to) return real(arguments...);
   is_inside = true;
   push(to, "RCCL", name, "");
-  const Word result = call(real, words);
+  const Word result = real(arguments...);
   to(2, nullptr, 0);
   is_inside = false;
   return result;
 }
+
+/// ncclUniqueId is given by value: on x86-64 all of it lies on the stack.
+struct RcclId {
+  char bytes[128];
+};
+using RcclInit = int(void **, int, RcclId, int);
 
 } // namespace
 
@@ -310,9 +321,15 @@ FADE_EXPORT Word MPI_Comm_free(Word *communicator) {
 #define FADE_RCCL(name)                                                                            \
   FADE_EXPORT Word name(FADE_WORDS) {                                                              \
     static std::atomic<Function *> real{nullptr};                                                  \
-    return throughRccl(#name, real, FADE_SAME, __builtin_return_address(0));                       \
+    return throughRccl(#name, rcclFunction(#name, real, __builtin_return_address(0)), a, b, c, d,  \
+                       e, f, g, h, i, j, k, l, m);                                                 \
   }
-FADE_RCCL(ncclCommInitRank)
+FADE_EXPORT int ncclCommInitRank(void **comm, int ranks, RcclId id, int rank) {
+  static std::atomic<RcclInit *> real{nullptr};
+  const char *name = "ncclCommInitRank";
+  return static_cast<int>(throughRccl(name, rcclFunction(name, real, __builtin_return_address(0)),
+                                      comm, ranks, id, rank));
+}
 FADE_RCCL(ncclCommInitAll)
 FADE_RCCL(ncclCommDestroy)
 FADE_RCCL(ncclGroupStart)
