@@ -15,9 +15,11 @@
 #include "codeobj/demangle.h"
 
 #include <bit>
+#include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace fade::checks {
@@ -235,6 +237,7 @@ public:
   void end(const ObservedEnd &end) override {
     if (job_.reports) FindingLog::instance().addInexact(end.inexact);
     workers_.clear();
+    if (job_.races && !command_ && StreamOrder::instance().hasStreams()) command_ = lateCommand();
     if (job_.races && mayOverlap())
       OverlapCheck::instance().ended({std::move(job_.races), std::move(before_),
                                       job_.dispatch.queue_address, job_.dispatch.packet_index,
@@ -242,6 +245,17 @@ public:
   }
 
 private:
+  /// A packet processor that is at work takes packets when they are valid, which is before the
+  /// host rings the doorbell for them: a thread that is held up there comes later.
+  StreamOrder::Ptr lateCommand() const {
+    constexpr auto step = std::chrono::milliseconds(1);
+    constexpr unsigned most = 100;
+    QueueOrder &order = QueueOrder::instance();
+    const uint64_t queue = job_.dispatch.queue_address, index = job_.dispatch.packet_index;
+    for (unsigned i = 0; i < most && !order.isSubmitted(queue, index); ++i)
+      std::this_thread::sleep_for(step);
+    return order.commandOf(queue, index);
+  }
   /// A second stream may come at any time.
   bool mayOverlap() const { return command_ || QueueOrder::instance().hasSeveralQueues(); }
 

@@ -118,7 +118,10 @@ FloatOperation floatOperation(std::string_view name) {
     return op;
   op.is_matrix =
       name.starts_with("v_mfma") || name.starts_with("v_smfmac") || name.starts_with("v_wmma");
-  op.is_conversion = name.starts_with("v_cvt");
+  // A product or sum of f32, and what became of it as f16.
+  const bool is_narrowed = name.starts_with("v_fma_mixlo") || name.starts_with("v_fma_mixhi") ||
+                           name.starts_with("v_mad_mixlo") || name.starts_with("v_mad_mixhi");
+  op.is_conversion = name.starts_with("v_cvt") || is_narrowed;
   op.is_division = name.starts_with("v_div_fixup");
   bool has_result = false;
   for (std::size_t at = 2; at <= name.size();) {

@@ -28,6 +28,11 @@ HostTime QueueOrder::submittedAt(uint64_t queue, uint64_t index) {
   return found ? found->when : HostTime{};
 }
 
+bool QueueOrder::isSubmitted(uint64_t queue, uint64_t index) {
+  const std::lock_guard lock(mutex_);
+  return submission(queue, index) != nullptr;
+}
+
 StreamOrder::Ptr QueueOrder::commandOf(uint64_t queue, uint64_t index) {
   const std::lock_guard lock(mutex_);
   const Submission *found = submission(queue, index);

@@ -77,6 +77,33 @@ Ranges symbol(uint64_t of, uint64_t offset, uint64_t size) {
   return row(reinterpret_cast<uint64_t>(address) + offset, size);
 }
 
+/// One side of hipMemcpy3DParms: an array, or memory with a pitch; and from where on.
+struct Volume {
+  uint64_t array, x, y, z, base, pitch, width, height;
+};
+struct VolumeCopy {
+  Volume from, to;
+  uint64_t bytes, rows, slices, kind;
+};
+static_assert(sizeof(VolumeCopy) == 160);
+
+Ranges volume(const Volume &of, const VolumeCopy &copy) {
+  constexpr uint64_t most = 1 << 12;
+  Ranges all;
+  if (of.array || !of.base || !copy.bytes || !copy.rows || copy.slices > most / copy.rows)
+    return all;
+  for (uint64_t z = 0; z < copy.slices; ++z)
+    for (uint64_t y = 0; y < copy.rows; ++y) {
+      const uint64_t begin = of.base + ((of.z + z) * of.height + of.y + y) * of.pitch + of.x,
+                     end = begin + copy.bytes;
+      if (!all.empty() && all.back().end == begin)
+        all.back().end = end;
+      else
+        all.push_back({begin, end});
+    }
+  return all;
+}
+
 bool startsWithAny(std::string_view name, std::initializer_list<std::string_view> parts) {
   for (const std::string_view part : parts)
     if (name.starts_with(part)) return true;
@@ -93,6 +120,9 @@ bool rangesOf(std::string_view name, const uint64_t *w, MemoryUse &use) {
     use.writes = row(w[0], w[4]), use.reads = row(w[2], w[4]);
   } else if (name == "hipMemcpy2D" || name == "hipMemcpy2DAsync") {
     use.writes = rows(w[0], w[1], w[4], w[5]), use.reads = rows(w[2], w[3], w[4], w[5]);
+  } else if (name == "hipMemcpy3D" || name == "hipMemcpy3DAsync") {
+    const auto &copy = *reinterpret_cast<const VolumeCopy *>(w[0]);
+    use.writes = volume(copy.to, copy), use.reads = volume(copy.from, copy);
   } else if (startsWithAny(name, {"hipMemcpyToSymbol"})) {
     use.writes = symbol(w[0], w[3], w[2]), use.reads = row(w[1], w[2]);
   } else if (startsWithAny(name, {"hipMemcpyFromSymbol"})) {

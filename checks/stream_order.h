@@ -64,6 +64,7 @@ public:
   /// The application orders commands by ways that are not followed.
   void doubt() { is_sure_ = false; }
   bool isSure() const { return is_sure_; }
+  bool hasStreams() const { return streams_made_ != 0; }
   bool hasSeveralStreams() const { return streams_made_ > 1; }
 
 private:

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <string_view>
@@ -97,14 +98,28 @@ std::string arrayName(const std::string &line, uint32_t column, Place access) {
   return "";
 }
 
+bool hasTwoAddresses(const std::string &instruction) {
+  return instruction.starts_with("ds_") && (instruction.find("2_b") != instruction.npos ||
+                                            instruction.find("2st64") != instruction.npos ||
+                                            instruction.find("2addr") != instruction.npos);
+}
+
+bool areNeighbors(const std::string &instruction) {
+  const auto offset = [&](std::string_view name) {
+    const std::size_t at = instruction.find(name);
+    return at == instruction.npos ? 0 : std::atoi(instruction.c_str() + at + name.size());
+  };
+  const bool has_strides = instruction.find("st64") != instruction.npos ||
+                           instruction.find("stride64") != instruction.npos;
+  return hasTwoAddresses(instruction) && !has_strides &&
+         std::abs(offset("offset0:") - offset("offset1:")) == 1;
+}
+
 std::optional<codeobj::SourceArray> arrayOf(const codeobj::SourceMap &map, const FoundPlace &place,
                                             const LineReader &line) {
   const std::string &instruction = place.instruction;
-  const bool is_single =
-      !instruction.starts_with("ds_") || (instruction.find("2_b") == instruction.npos &&
-                                          instruction.find("2st64") == instruction.npos &&
-                                          instruction.find("2addr") == instruction.npos);
-  if (!is_single || place.is_near || !map.hasOwnPlace(place.raw.address)) return std::nullopt;
+  if (hasTwoAddresses(instruction) && !areNeighbors(instruction)) return std::nullopt;
+  if (place.is_near || !map.hasOwnPlace(place.raw.address)) return std::nullopt;
   const auto kind = static_cast<AccessKind>(place.raw.kind);
   // HIP's atomics are functions in its headers.
   std::size_t frame = 0;

@@ -23,6 +23,12 @@ namespace fade::cli {
 /// that cannot be told from the text.
 std::string arrayName(const std::string &text, uint32_t column, checks::Place access);
 
+/// Of an instruction in LDS with two addresses: whether the elements lie side by side. If many do,
+/// not only one pair of them, both are of one array, or one is wrong: the end of an array and the
+/// beginning of the next meet in one place.
+bool areNeighbors(const std::string &instruction);
+bool hasTwoAddresses(const std::string &instruction);
+
 using LineReader = std::function<std::string(const std::string &file, uint32_t line)>;
 /// `line`: the text of a line, from its first column on.
 std::optional<codeobj::SourceArray> arrayOf(const codeobj::SourceMap &map, const FoundPlace &place,

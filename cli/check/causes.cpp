@@ -58,6 +58,15 @@ bool sharesLine(const FoundFinding &a, const FoundFinding &b) {
   return false;
 }
 
+/// One fence at one atomic would order both.
+bool lacksSameFence(const FoundFinding &a, const FoundFinding &b) {
+  return a.raw.lacks != static_cast<uint32_t>(Between::nothing) && a.raw.lacks == b.raw.lacks &&
+         a.between.shown.line != 0 && lineOf(a.between) == lineOf(b.between);
+}
+
+/// Of a shuffle. The others are of a barrier, which lanes or whole waves miss.
+bool isOfLanes(const FoundFinding &f) { return problemOf(f) == Problem::inactive_lane; }
+
 bool hasSameCause(const FoundFinding &a, const FoundFinding &b) {
   if (a.raw.called_by[0].module != 0 || b.raw.called_by[0].module != 0) return false;
   if (a.raw.check != b.raw.check || a.gpu != b.gpu || a.process != b.process) return false;
@@ -70,9 +79,9 @@ bool hasSameCause(const FoundFinding &a, const FoundFinding &b) {
   case Check::race:
     return kernelsOf(a) == kernelsOf(b) && a.raw.space == b.raw.space &&
            (problemOf(a) == Problem::overlap) == (problemOf(b) == Problem::overlap) &&
-           sharesLine(a, b);
+           (sharesLine(a, b) || lacksSameFence(a, b));
   case Check::sync:
-    return kernelsOf(a) == kernelsOf(b) && a.raw.problem == b.raw.problem &&
+    return kernelsOf(a) == kernelsOf(b) && isOfLanes(a) == isOfLanes(b) &&
            lineOf(a.place) == lineOf(b.place);
   case Check::wait: // one wait is missing for all that was loaded, or is used, in one place
     return kernelsOf(a) == kernelsOf(b) && a.raw.waves == b.raw.waves && sharesLine(a, b);

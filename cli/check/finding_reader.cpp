@@ -587,13 +587,16 @@ FoundFinding findingOf(const Span &span, const ArrayUse &use, const OutOfArray &
 }
 
 /// The array that an instruction means, if that is certain.
-std::optional<codeobj::SourceArray> arrayAt(const Place &at, const Code &code) {
+std::optional<codeobj::SourceArray> arrayAt(const Span &span, const Code &code) {
+  const Place &at = span.low;
   constexpr uint64_t longest = 20; // bytes of an instruction
   std::vector<codeobj::Instruction> instructions;
   for (uint64_t size = 2 * longest; size >= 4 && instructions.empty(); size -= 4)
     if (const auto bytes = code.object->code(at.address, size); bytes)
       instructions = code.disassembler->disassemble(*bytes, at.address, 2);
   if (instructions.empty()) return std::nullopt;
+  if (hasTwoAddresses(instructions[0].text) && span.highest - span.lowest <= span.size)
+    return std::nullopt;
   // Loads that are issued together have one place, which may be that of the second.
   const auto is_global = [](const codeobj::Instruction &one) {
     return !one.text.starts_with("ds_") &&
@@ -621,7 +624,7 @@ void readSpans(const FindingFile &file, CodeObjects &objects, codeobj::HostLines
     const Code &code = objects.get(span.low.code - 1);
     if (!code.object || !code.map || !code.disassembler) continue;
     if (!code.map->hasOwnPlace(span.low.address)) continue;
-    auto array = arrayAt(span.low, code);
+    auto array = arrayAt(span, code);
     const bool in_lds = static_cast<AccessSpace>(span.space) == AccessSpace::lds;
     if (!array || array->in_lds != in_lds || array->element != span.size) continue;
     const uint64_t delta = in_lds ? 0 : file.code(span.low.code - 1).delta;

@@ -83,6 +83,23 @@ uint32_t number(Dwarf_Die *die, unsigned name) {
   return static_cast<uint32_t>(value);
 }
 
+/// The file that an attribute has the number of. (dwarf_decl_file() knows no file 0, which is the
+/// unit's own since DWARF 5.)
+std::string fileIn(Dwarf_Die *die, unsigned attribute) {
+  Dwarf_Attribute number;
+  Dwarf_Word index = 0;
+  Dwarf_Files *source_files = nullptr;
+  std::size_t count = 0;
+  Dwarf_Die unit;
+  if (dwarf_attr_integrate(die, attribute, &number) == nullptr ||
+      dwarf_formudata(&number, &index) != 0 ||
+      dwarf_diecu(die, &unit, nullptr, nullptr) == nullptr ||
+      dwarf_getsrcfiles(&unit, &source_files, &count) != 0 || index >= count)
+    return "";
+  const char *name = dwarf_filesrc(source_files, index, nullptr, nullptr);
+  return name != nullptr ? fullPath(&unit, name) : "";
+}
+
 /// The type behind typedefs and qualifiers.
 std::optional<Dwarf_Die> plainTypeOf(Dwarf_Die *die) {
   Dwarf_Attribute attribute;
@@ -277,16 +294,14 @@ bool readLocation(Dwarf_Die *variable, SourceArray &to) {
   return to.in_lds || count == 1;
 }
 
-/// Then all that a function has is on the stack.
+/// Then all that a function has is on the stack. (HIP has functions that are inlined in any case.)
 bool isUnoptimized(Dwarf_Die function) {
   Dwarf_Attribute attribute;
   for (const unsigned name : {DW_AT_call_all_calls, DW_AT_GNU_all_call_sites})
     if (dwarf_attr(&function, name, &attribute) != nullptr) return false;
   unsigned on_stack = 0, elsewhere = 0;
   forEachChild(function, [&](Dwarf_Die child) {
-    const int tag = dwarf_tag(&child);
-    if (tag == DW_TAG_inlined_subroutine) ++elsewhere;
-    if (tag != DW_TAG_formal_parameter) return;
+    if (dwarf_tag(&child) != DW_TAG_formal_parameter) return;
     Dwarf_Op *operations = nullptr;
     std::size_t count = 0;
     const bool has_place = dwarf_attr(&child, DW_AT_location, &attribute) != nullptr &&
@@ -469,14 +484,7 @@ SourceFrame SourceMap::Impl::callSite(Dwarf_Die *inlined) const {
   SourceFrame frame;
   frame.line = number(inlined, DW_AT_call_line);
   frame.column = number(inlined, DW_AT_call_column);
-  Dwarf_Files *source_files = nullptr;
-  std::size_t count = 0;
-  Dwarf_Die unit;
-  uint32_t index = number(inlined, DW_AT_call_file);
-  if (dwarf_diecu(inlined, &unit, nullptr, nullptr) != nullptr &&
-      dwarf_getsrcfiles(&unit, &source_files, &count) == 0 && index < count)
-    if (const char *name = dwarf_filesrc(source_files, index, nullptr, nullptr))
-      frame.file = fullPath(&unit, name);
+  frame.file = fileIn(inlined, DW_AT_call_file);
   return frame;
 }
 
@@ -634,10 +642,7 @@ std::optional<SourceArray> SourceMap::array(uint64_t address, std::size_t frame,
   if (!readLocation(&variable, array) || !readArrayType(&variable, array)) return std::nullopt;
   array.id = dwarf_dieoffset(&variable);
   array.name = name;
-  Dwarf_Die unit;
-  if (const char *file = dwarf_decl_file(&variable);
-      file != nullptr && dwarf_diecu(&variable, &unit, nullptr, nullptr) != nullptr)
-    array.file = fullPath(&unit, file);
+  array.file = fileIn(&variable, DW_AT_decl_file);
   int line = 0;
   if (dwarf_decl_line(&variable, &line) == 0) array.line = static_cast<uint32_t>(line);
   return array;

@@ -67,6 +67,26 @@ TEST(Causes, RacesThatShareALineAreOne) {
   EXPECT_EQ(causesOf({race(10, 20), race(10, 20, "other(int*)")}), 2u);
 }
 
+TEST(Causes, RacesThatOneFenceWouldOrderAreOne) {
+  const auto unfenced = [](uint32_t line, uint32_t other, uint32_t atomic) {
+    FoundFinding f = race(line, other);
+    f.raw.lacks = static_cast<uint32_t>(Between::no_release);
+    f.between = placeAt(atomic, AccessKind::atomic);
+    return f;
+  };
+  EXPECT_EQ(causesOf({unfenced(10, 20, 15), unfenced(11, 21, 15)}), 1u);
+  EXPECT_EQ(causesOf({unfenced(10, 20, 15), unfenced(11, 21, 16)}), 2u);
+  EXPECT_EQ(causesOf({unfenced(10, 20, 15), race(11, 21)}), 2u);
+}
+
+TEST(Causes, LanesAndWavesThatMissOneBarrierAreOne) {
+  const auto sync = [](Problem problem) {
+    return findingOf(Check::sync, problem, "k(int*)", placeAt(10, AccessKind::load));
+  };
+  EXPECT_EQ(causesOf({sync(Problem::divergent_barrier), sync(Problem::missing_waves)}), 1u);
+  EXPECT_EQ(causesOf({sync(Problem::divergent_barrier), sync(Problem::inactive_lane)}), 2u);
+}
+
 TEST(Causes, LanesOfOneWaveAndOtherWavesAtOneLineAreOne) {
   FoundFinding lanes = race(10, 10);
   lanes.raw.problem = static_cast<uint32_t>(Problem::lost_update);

@@ -87,6 +87,24 @@ template <bool broken> void run_null(Streams &s, int *p) {
   finish();
 }
 
+// ---- rows of a volume
+template <bool broken> __global__ void fill_rows(int *p) {
+  p[threadIdx.x] = threadIdx.x; // finds: race says: hipMemcpy3DAsync reads byte 8
+}
+template <bool broken> void run_volume(Streams &s, int *p, int *pinned) {
+  fill_rows<broken><<<1, 64, 0, s.a>>>(p);
+  // Eight bytes from the third element of each row of 16 on.
+  hipMemcpy3DParms copy{};
+  copy.srcPtr = make_hipPitchedPtr(p, 64, 16, 2);
+  copy.srcPos = make_hipPos(8, 0, 0);
+  copy.dstPtr = make_hipPitchedPtr(pinned, 8, 2, 2);
+  copy.extent = make_hipExtent(8, 2, 2);
+  copy.kind = hipMemcpyDeviceToHost;
+  if (!broken) s.order(s.a, s.b);
+  HIP(hipMemcpy3DAsync(&copy, s.b)); // finds: race
+  finish();
+}
+
 // ---- constants are changed while a kernel reads them
 __constant__ int factors[64];
 template <bool broken> __global__ void scale(int *out) {
@@ -215,6 +233,7 @@ template <bool broken> int run() {
     std::memset(pinned, 1, 4096);
     finish();
     run_fetch<broken>(s, p.data, pinned);
+    run_volume<broken>(s, p.data, pinned);
     run_next<broken>(s, p.data, out.data, pinned);
     run_input<broken>(s, p.data, out.data, pageable.data());
     run_device<broken>(s, p.data, out.data);

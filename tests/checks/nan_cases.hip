@@ -62,6 +62,11 @@ CASE(narrow, (__half *out, const float *in)) {
   out[threadIdx.x] = __float2half(in[threadIdx.x]); // finds: precision says: v_cvt_f16_f32 of 1e+06
 }
 
+// Compilers make one instruction of the product and the conversion.
+CASE(scaled, (__half *out, const float *in)) {
+  out[threadIdx.x] = __float2half(in[threadIdx.x] * (broken ? 1e6f : 2.0f)); // finds: precision
+}
+
 // Born, and not selected: no lane stores it.
 CASE(masked, (float *out, const float *in)) {
   const float x = in[threadIdx.x] - 1.0f;
@@ -153,6 +158,7 @@ template <bool broken> void run() {
   doubles<broken><<<1, 64>>>(wide_out.data, wide.data);
   halves<broken><<<1, 64>>>(half_out.data, half_in.data);
   narrow<broken><<<1, 64>>>((__half *)half_out.data, broken ? large.data : in.data);
+  scaled<broken><<<1, 64>>>((__half *)half_out.data, in.data);
   through_dpp<broken><<<1, 64>>>(out.data, in.data);
   through_scalar<broken><<<1, 64>>>(out.data, in.data);
   HIP(hipMemset(out.data, 0, 512));

@@ -60,6 +60,27 @@ template <bool broken> __global__ void scatter(const int *in, double *out, int n
   if (i < 32) out[i] = sums[i] + squares[31 - i];
 }
 
+// ---- two elements are read by one instruction
+template <bool broken> __global__ void pairs(const int *in, int *out) {
+  __shared__ int steps[broken ? 64 : 65];
+  __shared__ int limits_of[64];
+  const unsigned i = threadIdx.x;
+  steps[i] = in[i], limits_of[i] = in[63 - i];
+  if (!broken && i == 0) steps[64] = 5;
+  __syncthreads();
+  const int difference = steps[i + 1] - steps[i]; // finds: memory says: right after array steps
+  out[i] = difference + limits_of[i];
+}
+// The last of one array and the first of another: they are side by side as well.
+template <bool broken> __global__ void ends(const int *in, int *out) {
+  __shared__ int lower[64];
+  __shared__ int upper[64];
+  const unsigned i = threadIdx.x;
+  lower[i] = in[i], upper[i] = in[i] + 1;
+  __syncthreads();
+  if (i < 2) out[i] = lower[63] * upper[0] + i;
+}
+
 // ---- variables of the program
 __constant__ float weights[16] = {1, 2, 3};
 __constant__ float bias[16] = {4, 5, 6};
@@ -128,6 +149,8 @@ template <bool broken> int run() {
   count<broken><<<1, 64>>>(numbers.data, bins.data);
   rows<broken><<<1, 64>>>(ints.data, results.data);
   scatter<broken><<<1, 32>>>(ints.data, doubles.data, 64);
+  pairs<broken><<<1, 64>>>(ints.data, results.data);
+  ends<broken><<<1, 64>>>(ints.data, results.data);
   apply<broken><<<1, 64>>>(out.data, 3);
   for (int n = 0; n < 16; ++n) tricky<<<1, 64>>>(in.data, out.data, n);
   finish();
