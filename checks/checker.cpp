@@ -90,6 +90,9 @@ public:
   void barrierPassed(ObservedGroup &group) override {
     if (GroupCheck *check = stateOf(group)) check->barrierPassed(group, reporter_);
   }
+  void barrierLeft(const ObservedWave &wave) override {
+    if (GroupCheck *check = stateOf(*wave.group)) check->barrierLeft(wave);
+  }
   void access(const ObservedWave &wave, const ObservedAccess &access) override {
     GroupCheck *check = stateOf(*wave.group);
     if (!check || !check->callsOf(wave).now()) return look(check, wave, access);

@@ -105,6 +105,7 @@ void GroupRaces::begin(DispatchRaces &dispatch, const ObservedGroup &group) {
     w.taken.clear(), w.lately.fill({}), w.lately_count = 0;
     w.global_barriers = 0, w.took_global_barrier = false;
   }
+  arriving_ = arrived_ = {std::vector<Time>(count_), nullptr, nullptr, 0};
 }
 
 ShadowPage *GroupRaces::page(uint64_t address) {
@@ -505,6 +506,24 @@ void GroupRaces::barrierPassed() {
     w.seen = seen, w.fresh = fresh, w.heard = heard, w.global_barriers = global_barriers;
     dispatch_->histories.add(w.id, w.now + 1, known);
   }
+}
+
+void GroupRaces::arrive(const ObservedWave &wave) {
+  const WaveRaces &w = of(wave);
+  arriving_.seen = Clocks::join(arriving_.seen, w.seen);
+  arriving_.fresh = Clocks::join(arriving_.fresh, w.fresh);
+  arriving_.global_barriers = std::max(arriving_.global_barriers, w.global_barriers);
+  for (uint32_t i = 0; i < count_; ++i)
+    arriving_.heard[i] = std::max(arriving_.heard[i], i == wave.number ? w.now : w.heard[i]);
+}
+
+void GroupRaces::leave(const ObservedWave &wave) {
+  settle(wave);
+  WaveRaces &w = of(wave);
+  w.seen = Clocks::join(w.seen, arrived_.seen), w.fresh = Clocks::join(w.fresh, arrived_.fresh);
+  w.global_barriers = std::max(w.global_barriers, arrived_.global_barriers);
+  for (uint32_t i = 0; i < count_; ++i) w.heard[i] = std::max(w.heard[i], arrived_.heard[i]);
+  remember(w);
 }
 
 void GroupRaces::globalBarrier(const ObservedWave &wave) {

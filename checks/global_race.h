@@ -150,6 +150,10 @@ public:
   void fence(const ObservedWave &wave, const ObservedFence &fence);
   void barrier(const ObservedWave &wave) { settle(wave); }
   void barrierPassed();
+  /// A split barrier: a wave arrives (or ends), all have arrived, a wave has waited for that.
+  void arrive(const ObservedWave &wave);
+  void completeBarrier() { arrived_ = arriving_; }
+  void leave(const ObservedWave &wave);
   void globalBarrier(const ObservedWave &wave);
   void waveEnds(const ObservedWave &wave);
 
@@ -179,6 +183,11 @@ private:
     Time visible(uint64_t place = 0) const {
       return std::min({loads.oldest(), stores.oldest(place), dirty, now + 1}) - 1;
     }
+  };
+  struct Arrived { ///< at a split barrier: what those knew who came
+    std::vector<Time> heard;
+    Clocks::Ptr seen, fresh;
+    uint32_t global_barriers = 0;
   };
   struct Lane { ///< what is being looked at
     const ObservedAccess &access;
@@ -245,6 +254,7 @@ private:
   ShadowPage *ordered_ = nullptr;  ///< whose atomic is being made
   CachedLines lines_;
   std::vector<WaveRaces> waves_;
+  Arrived arriving_, arrived_;
   std::vector<Time> heard_before_; ///< learn()
   struct CachedPage {
     uint64_t number = ~uint64_t{0};

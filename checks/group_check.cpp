@@ -215,6 +215,7 @@ void GroupCheck::written(const ObservedWave &wave, const ObservedAccess &access,
 void GroupCheck::barrier(const ObservedWave &wave, uint64_t site, uint64_t lanes,
                          Reporter &reporter) {
   if (races_) global_.barrier(wave);
+  if (wave.group->splits_barriers) arrive(wave);
   at_barrier_ = wave;
   barrier_site_ = site;
   if (!options_->has(Check::sync) || lanes == wave.work_items) return;
@@ -229,15 +230,36 @@ void GroupCheck::barrier(const ObservedWave &wave, uint64_t site, uint64_t lanes
 
 void GroupCheck::waveEnds(const ObservedWave &wave, uint64_t site) {
   if (races_) global_.waveEnds(wave);
+  if (wave.group->splits_barriers) arrive(wave);
   ++ended_;
   end_site_ = site;
   ended_wave_ = wave.number;
 }
 
+void GroupCheck::arrive(const ObservedWave &wave) {
+  if (has_shadow_) shadow_.arrive(wave.number);
+  if (has_halves_)
+    for (const uint32_t half : {0u, 1u}) halves_.arrive(wave.number * 2 + half);
+  if (races_) global_.arrive(wave);
+}
+
+void GroupCheck::barrierLeft(const ObservedWave &wave) {
+  if (has_shadow_) shadow_.leave(wave.number);
+  if (has_halves_)
+    for (const uint32_t half : {0u, 1u}) halves_.leave(wave.number * 2 + half);
+  if (races_) global_.leave(wave);
+}
+
 void GroupCheck::barrierPassed(const ObservedGroup &group, Reporter &reporter) {
-  if (has_shadow_) shadow_.barrier();
-  if (has_halves_) halves_.barrier();
-  if (races_) global_.barrierPassed();
+  if (group.splits_barriers) {
+    if (has_shadow_) shadow_.completeBarrier();
+    if (has_halves_) halves_.completeBarrier();
+    if (races_) global_.completeBarrier();
+  } else {
+    if (has_shadow_) shadow_.barrier();
+    if (has_halves_) halves_.barrier();
+    if (races_) global_.barrierPassed();
+  }
   if (!options_->has(Check::sync) || !ended_) return;
   Finding f = reporter.begin(Check::sync, Problem::missing_waves);
   ObservedWave wave = at_barrier_;

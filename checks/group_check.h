@@ -31,6 +31,7 @@ public:
   void scratch(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
   void barrier(const ObservedWave &wave, uint64_t site, uint64_t lanes, Reporter &reporter);
   void barrierPassed(const ObservedGroup &group, Reporter &reporter);
+  void barrierLeft(const ObservedWave &wave);
   void waveEnds(const ObservedWave &wave, uint64_t site);
   void global(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter) {
     if (!races_) return;
@@ -83,6 +84,8 @@ public:
   }
 
 private:
+  /// Split barriers: what a wave has done until now is before the barrier.
+  void arrive(const ObservedWave &wave);
   static Finding describe(const ObservedWave &wave, const ObservedAccess &access, uint64_t lanes,
                           const Reporter &reporter);
   void reportRace(const ObservedWave &wave, uint64_t lanes, const ObservedAccess &access,

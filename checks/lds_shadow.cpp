@@ -18,6 +18,7 @@ void LdsShadow::begin(uint32_t waves, uint32_t bytes) {
   waves_ = waves, bytes_ = bytes;
   clocks_.assign(std::size_t{waves} * waves, base_);
   for (uint32_t w = 0; w < waves; ++w) heard(w, w) = base_ + 1;
+  arriving_.assign(waves, base_), arrived_.assign(waves, base_);
   if (cells_.size() < (bytes + 3) / 4)
     cells_.resize((bytes + 3) / 4), values_.resize(cells_.size());
   meetings_.clear();
@@ -32,6 +33,16 @@ void LdsShadow::barrier() {
   std::ranges::fill(clocks_, latest);
   for (uint32_t w = 0; w < waves_; ++w) heard(w, w) = latest + 1;
   parts_.clear();
+}
+
+void LdsShadow::arrive(uint32_t wave) {
+  for (uint32_t w = 0; w < waves_; ++w) arriving_[w] = std::max(arriving_[w], heard(wave, w));
+  ++heard(wave, wave); // what comes now was not told
+}
+
+void LdsShadow::leave(uint32_t wave) {
+  for (uint32_t w = 0; w < waves_; ++w)
+    if (w != wave) heard(wave, w) = std::max(heard(wave, w), arrived_[w]);
 }
 
 void LdsShadow::keepRest(uint64_t dword, const Mark &before, const Mark &mark,

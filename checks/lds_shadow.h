@@ -2,12 +2,13 @@
 // wrote it.
 //
 // Order between waves is kept in vector clocks. A wave has a time of its own; it also knows how far
-// it has "heard" of each of the others. A barrier tells everybody everything. An atomic leaves what
-// its wave knows at the place that it changes, and one that returns the old value takes what others
-// left there: so locks and counters in LDS order what they protect. (At such a place plain loads
-// and stores do the same: compiled code does not show that a store is an atomic one.) An access is
-// in order with an earlier one of another wave if the wave has heard of it; if it has not and one
-// of them writes, they race.
+// it has "heard" of each of the others. A barrier tells everybody everything; if it is split, a
+// wave tells when it arrives, and hears when it has waited. An atomic leaves what its wave knows at
+// the place that it changes, and one that returns the old value takes what others left there: so
+// locks and counters in LDS order what they protect. (At such a place plain loads and stores do the
+// same: compiled code does not show that a store is an atomic one.) An access is in order with an
+// earlier one of another wave if the wave has heard of it; if it has not and one of them writes,
+// they race.
 #pragma once
 
 #include <fade/observer.h>
@@ -35,6 +36,10 @@ public:
   /// All lanes of an access were looked at by race().
   void endAccess(uint32_t wave);
   void barrier();
+  /// A split barrier: a wave arrives, all have arrived, a wave has waited for that.
+  void arrive(uint32_t wave);
+  void completeBarrier() { arrived_ = arriving_; }
+  void leave(uint32_t wave);
 
   /// Whether no byte of a lane's access was written yet, and whether all were.
   bool isUnwritten(uint64_t address, uint32_t size) const;
@@ -103,6 +108,7 @@ private:
   uint32_t waves_ = 0, bytes_ = 0;
   Clock base_ = 0; ///< times up to here are of earlier workgroups
   std::vector<Clock> clocks_;
+  std::vector<Clock> arriving_, arrived_; ///< split barriers: what those knew who came, by wave
   std::vector<Cell> cells_;
   std::vector<uint32_t> values_; ///< what was last stored, by dword
   std::vector<Atomics> atomics_; ///< by dword; empty until there is one

@@ -24,7 +24,7 @@
 
 namespace fade {
 
-#define FADE_OBSERVER_VERSION 12
+#define FADE_OBSERVER_VERSION 13
 
 /// What an observer wants to be told; the rest is not even put together.
 enum ObserverWants : uint32_t {
@@ -62,6 +62,7 @@ struct ObservedGroup {
   uint32_t waves = 0;
   void *state = nullptr;     ///< the observer's; see groupEnds()
   const void *lds = nullptr; ///< its bytes, as they are at the moment: ObservedDispatch::lds_bytes
+  bool splits_barriers = false; ///< gfx12: waves go on after they have arrived; see barrierLeft()
 };
 
 struct ObservedWave {
@@ -309,7 +310,7 @@ public:
   }
   /// A wave arrives at a barrier. Those that have ended are not waited for.
   virtual void barrier(const ObservedWave &, uint64_t /*pc*/, uint64_t /*lanes*/) {}
-  /// All waves that are left have met and go on.
+  /// All waves that are left have met and go on; with split barriers, those that wait for it do.
   virtual void barrierPassed(ObservedGroup &) {}
   /// A wave arrives at the barrier of the whole dispatch (global wave sync).
   virtual void globalBarrier(const ObservedWave &, uint64_t /*pc*/) {}
@@ -327,6 +328,9 @@ public:
   /// About to be executed, with the active lanes; there may be none. Where the wave was before, and
   /// with which lanes, tells what a branch or a change of EXEC did.
   virtual void run(const ObservedWave &, const ObservedRun &, uint64_t /*lanes*/) {}
+  /// Split barriers only: a wave has waited for the barrier that was passed last. What it did since
+  /// barrier() was in no order with what others did.
+  virtual void barrierLeft(const ObservedWave &) {}
 };
 
 class DispatchObserver {

@@ -85,8 +85,9 @@ void ResidentGroup::start(const KernelLaunch &launch, DispatchContext &context, 
   group_.at_barrier = group_.ended = 0;
   group_.number = index;
   if (group_.l1) group_.l1->clear();
-  group_.info = {&context.info, {id[0], id[1], id[2]}, {size[0], size[1], size[2]}, count, nullptr,
-                 group_.lds};
+  group_.info = {
+      &context.info, {id[0], id[1], id[2]}, {size[0], size[1], size[2]}, count, nullptr, group_.lds,
+      arch.gfx12};
   group_.waves.clear();
   in_step_ = count > 1 && context.turn < longest_turn &&
              (group_.lds_bytes || context.program->has_barrier(launch.entry()));
@@ -133,6 +134,7 @@ bool ResidentGroup::release_split_barrier(DispatchStats &stats, WorkerObserver *
     w->barrier_complete = false;
     w->state = WaveState::running;
     w->lds_use = LdsUse::none;
+    if (observer) observer->barrierLeft(w->info);
     released = true;
   }
   if (released)

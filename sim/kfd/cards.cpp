@@ -27,6 +27,7 @@ Card small_apu(Gfx gfx, uint32_t device_id, uint32_t revision, uint32_t cus, uin
           .sdma_firmware = 14};
 }
 
+// PCI ids are those of libdrm's amdgpu.ids, under the name that the row in fade/gpu.h has.
 const std::vector<Card> &table() {
   static const std::vector<Card> cards = {
       {.gfx = Gfx::gfx90a,
@@ -119,9 +120,9 @@ const std::vector<Card> &table() {
        .tiling = 0x2a114042,
        .firmware = 177,
        .sdma_firmware = 19},
-      // Radeon RX 9060 XT and RX 9070 XT. PCI ids and names: libdrm's amdgpu.ids; family: the
-      // kernel's amdgpu_drm.h (GC 12.0.0); engines and arrays: AMD's figures of Navi 44 and
-      // Navi 48. Tiling and firmware are gfx1100's, for want of a card to ask.
+      // Radeon RX 9060 XT and RX 9070 XT. Family: the kernel's amdgpu_drm.h (GC 12.0.0); engines
+      // and arrays: AMD's figures of Navi 44 and Navi 48. Tiling and firmware are gfx1100's, for
+      // want of a card to ask.
       {.gfx = Gfx::gfx1200,
        .device_id = 0x7590,
        .revision = 0xc0,
@@ -169,7 +170,7 @@ const std::vector<Card> &table() {
        .sdma_firmware = 18},
       small_apu(Gfx::gfx1150, 0x150e, 0xc1, 8, 938),
       small_apu(Gfx::gfx1152, 0x1114, 0xc2, 4, 1000),
-      small_apu(Gfx::gfx1153, 0x1114, 0xc3, 2, 1000), // PCI numbers as gfx1152, not looked up
+      small_apu(Gfx::gfx1153, 0x1902, 0xc0, 2, 1000),
   };
   return cards;
 }

@@ -39,10 +39,12 @@ bool signal_first(Scalar &s) {
 }
 void wait_barrier(Scalar &s) {
   if (!names_group_barrier(s, s.in.imm)) return;
-  if (s.w.barrier_complete)
-    s.w.barrier_complete = false;
-  else
+  if (!s.w.barrier_complete) {
     s.w.state = WaveState::at_barrier;
+    return;
+  }
+  s.w.barrier_complete = false;
+  if (s.w.observer) s.w.observer->barrierLeft(s.w.info);
 }
 u32 barrier_state(Scalar &s) {
   if (!names_group_barrier(s, barrier_number(s))) return 0;

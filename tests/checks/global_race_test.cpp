@@ -75,6 +75,9 @@ public:
   }
   void invalidate(uint32_t wave, bool device = true) { fence(wave, FenceKind::invalidate, device); }
   void barrier(uint32_t group) { members_[group].barrierPassed(); }
+  void arrive(uint32_t wave) { members_[wave / 2].arrive(of(wave)); }
+  void complete(uint32_t group) { members_[group].completeBarrier(); }
+  void leave(uint32_t wave) { members_[wave / 2].leave(of(wave)); }
   void globalBarrier(uint32_t wave) { members_[wave / 2].globalBarrier(of(wave)); }
 
 private:
@@ -103,6 +106,20 @@ TEST(GlobalRace, ABarrierOrdersTheWavesOfAWorkgroupAndNobodyElse) {
   EXPECT_FALSE(g.load(1, kData));
   EXPECT_TRUE(g.load(2, kData));
   EXPECT_TRUE(g.store(4, kData)); // those have read it
+}
+
+TEST(GlobalRace, ASplitBarrierOrdersWhatIsBeforeTheSignalWithWhatIsBehindTheWait) {
+  Grid g("gfx1201");
+  EXPECT_FALSE(g.store(0, kData));
+  g.arrive(0);
+  EXPECT_FALSE(g.store(0, kData + 4)); // after its signal
+  g.arrive(1);
+  g.complete(0);
+  EXPECT_TRUE(g.load(1, kData)); // before its wait
+  g.leave(1);
+  EXPECT_FALSE(g.load(1, kData));
+  EXPECT_TRUE(g.load(1, kData + 4));
+  EXPECT_TRUE(g.load(2, kData)); // another workgroup
 }
 
 TEST(GlobalRace, WhoLeavesAGlobalBarrierLateKnowsNothingOfTheNextOne) {

@@ -56,6 +56,38 @@ TEST(LdsRace, StoresOfEqualValuesDoNotRaceByteByByte) {
   EXPECT_TRUE(g.storeValues(3, 16, {1, 2, 4}));
 }
 
+// gfx12: what a wave does between its signal and its wait is in order with nobody.
+TEST(LdsRace, ASplitBarrierOrdersWhatIsBeforeTheSignalWithWhatIsBehindTheWait) {
+  Group g(2);
+  EXPECT_FALSE(g.store(0, 0));
+  g.shadow.arrive(0);
+  EXPECT_FALSE(g.store(0, 4)); // after its signal
+  g.shadow.arrive(1);
+  g.shadow.completeBarrier();
+  EXPECT_FALSE(g.store(1, 8)); // before its wait
+  EXPECT_TRUE(g.load(1, 0));
+  g.shadow.leave(1);
+  EXPECT_FALSE(g.load(1, 0));
+  EXPECT_TRUE(g.load(1, 4));
+  g.shadow.leave(0);
+  EXPECT_TRUE(g.load(0, 8));
+}
+
+TEST(LdsRace, AWaveThatSignalsEarlyForTheNextBarrierTellsNothingToThisOne) {
+  Group g(3);
+  for (const uint32_t wave : {0u, 1u, 2u}) g.shadow.arrive(wave);
+  g.shadow.completeBarrier();
+  g.shadow.leave(0);
+  EXPECT_FALSE(g.store(0, 0));
+  g.shadow.arrive(0); // for the next
+  g.shadow.leave(1);
+  EXPECT_TRUE(g.load(1, 0));
+  for (const uint32_t wave : {1u, 2u}) g.shadow.arrive(wave);
+  g.shadow.completeBarrier();
+  g.shadow.leave(2);
+  EXPECT_FALSE(g.load(2, 0));
+}
+
 TEST(LdsRace, AWriteAndAReadOfDifferentWavesRaceUnlessABarrierIsBetween) {
   Group g;
   EXPECT_FALSE(g.store(0, 16));

@@ -1,6 +1,11 @@
 #include "kfd/cards.h"
+#include "kfd/runtime_check.h"
 
+#include <cstdio>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <unistd.h>
+#include <utility>
 
 namespace fade::sim::kfd {
 namespace {
@@ -32,6 +37,48 @@ TEST(CardsTest, EmptyNamesAreRefused) {
 
 TEST(CardsTest, EveryArchitectureHasACard) {
   for (const Arch &a : archs()) EXPECT_EQ(card(a.id).gfx, a.id);
+}
+
+// libdrm's amdgpu.ids of 2026, under the names that fade/gpu.h gives them.
+TEST(CardsTest, PciIdsAreThoseOfTheProducts) {
+  const std::pair<Gfx, std::pair<uint32_t, uint32_t>> ids[] = {
+      {Gfx::gfx908, {0x738c, 0x01}},  // Instinct MI100
+      {Gfx::gfx950, {0x75a3, 0x00}},  // Instinct MI355X
+      {Gfx::gfx1150, {0x150e, 0xc1}}, // Radeon 890M
+      {Gfx::gfx1151, {0x1586, 0xc1}}, // Radeon 8060S
+      {Gfx::gfx1152, {0x1114, 0xc2}}, // Radeon 860M
+      {Gfx::gfx1153, {0x1902, 0xc0}}, // Radeon 840M
+      {Gfx::gfx1200, {0x7590, 0xc0}}, // Radeon RX 9060 XT
+      {Gfx::gfx1201, {0x7550, 0xc0}}, // Radeon RX 9070 XT
+  };
+  for (const auto &[gfx, id] : ids) {
+    EXPECT_EQ(card(gfx).device_id, id.first) << arch(gfx).name;
+    EXPECT_EQ(card(gfx).revision, id.second) << arch(gfx).name;
+  }
+}
+
+// A library that has these names in it.
+struct LibraryOf {
+  std::string path = testing::TempDir() + "cards_test." + std::to_string(getpid()) + ".so";
+  explicit LibraryOf(const char *names) { std::ofstream(path) << names; }
+  ~LibraryOf() { std::remove(path.c_str()); }
+};
+
+TEST(CardsTest, WhatHipDoesNotKnowIsNamed) {
+  std::string error;
+  const auto cards = cards_from("gfx950,gfx1201,gfx950", error);
+  // HIP 6.4 has gfx950 in a list of generic targets, not in its table of devices.
+  const LibraryOf old("gfx90a:sramecc+ gfx950 gfx1201");
+  EXPECT_EQ(unknown_to_hip(old.path, cards),
+            "FADE_GPU: gfx950 is not known to the HIP of this process (" + old.path +
+                "): it finds no such device");
+}
+
+TEST(CardsTest, WhatHipKnowsIsNotNamed) {
+  std::string error;
+  const auto cards = cards_from("gfx950,gfx1201", error);
+  EXPECT_EQ(unknown_to_hip(LibraryOf("gfx90a:sramecc+ gfx950:sramecc+ gfx1201").path, cards), "");
+  EXPECT_EQ(unknown_to_hip(LibraryOf("no names").path, cards), "");
 }
 
 } // namespace

@@ -113,17 +113,19 @@ TEST_P(Gfx12Kernels, WorkBetweenSignalAndWait) {
 class BarrierRecorder : public Observer {
 public:
   struct Worker : WorkerObserver {
-    unsigned arrived = 0, passed = 0, waits_for_lds = 0, early = 0;
+    unsigned arrived = 0, came = 0, passed = 0, left = 0, waits_for_lds = 0, early = 0;
     unsigned invalidations = 0, write_backs = 0; // with the counters that tell their end
     uint64_t waiting = 0;                        // by wave
     void barrier(const ObservedWave &w, uint64_t, uint64_t lanes) override {
-      arrived += lanes != 0;
+      arrived += lanes != 0, came++;
       waiting |= uint64_t{1} << w.number;
     }
     void barrierPassed(ObservedGroup &group) override {
       EXPECT_EQ(arrived, group.waves);
+      EXPECT_TRUE(group.splits_barriers);
       arrived = 0, waiting = 0, passed++;
     }
+    void barrierLeft(const ObservedWave &) override { left++; }
     void access(const ObservedWave &w, const ObservedAccess &a) override {
       early += a.space == AccessSpace::lds && waiting >> w.number & 1;
     }
@@ -162,6 +164,8 @@ TEST_P(Gfx12Kernels, TellObserversOfBarriersInOrder) {
   one.executor().observe(nullptr);
   EXPECT_EQ(r.status, DispatchResult::Status::ok) << r.message;
   EXPECT_EQ(recorder.seen.passed, 2u * 8);
+  EXPECT_GT(recorder.seen.left, 0u);
+  EXPECT_EQ(recorder.seen.left, recorder.seen.came);
   EXPECT_EQ(recorder.seen.early, 0u);
   EXPECT_GT(recorder.seen.waits_for_lds, 0u);
   EXPECT_GT(recorder.seen.invalidations, 0u);

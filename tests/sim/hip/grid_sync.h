@@ -1,11 +1,12 @@
-// The barrier of grids on gfx942 and gfx1100. HIP 6 and 7 do not prepare global wave sync there:
-// workgroups meet at a counter in memory, which a hidden argument names. Device libraries older
-// than these GPUs (Debian 12's, ROCm 5.2) use global wave sync on all GPUs, so that nobody waits.
-// This takes its place, and does what newer ones do (ockl, cg.cl).
+// The barrier of grids on gfx942, gfx1100 and newer GPUs. HIP 6 and 7 do not prepare global wave
+// sync there: workgroups meet at a counter in memory, which a hidden argument names. Device
+// libraries older than these GPUs (Debian 12's, ROCm 5.2) use global wave sync on all GPUs, so that
+// nobody waits. This takes its place, and does what newer ones do (ockl, cg.cl).
 #pragma once
 #include <hip/hip_runtime.h>
 
-#if defined(__gfx942__) || defined(__gfx1100__)
+#if !defined(__gfx908__) && !defined(__gfx90a__) && !defined(__gfx1030__) &&                       \
+    defined(__HIP_DEVICE_COMPILE__)
 extern "C" __device__ __attribute__((convergent)) void __ockl_grid_sync() {
   constexpr unsigned sync_argument = 88; // of the hidden arguments, code object version 5
   constexpr unsigned counter_at = 32, workgroups_at = 40; // in what it points to
