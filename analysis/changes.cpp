@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -118,7 +119,37 @@ void collectInLds(KernelProfile &kernel, std::size_t access) {
   }
 }
 
+namespace {
+
+/// Of each instruction those for which it is there. Scalar ones have those of the vector
+/// instructions beside them: which lanes are active while a mask changes is another matter, and
+/// counts of blocks do not tell.
+std::vector<uint64_t> servedLanes(const KernelProfile &kernel) {
+  const auto &all = kernel.instructions;
+  std::vector<uint64_t> lanes;
+  for (const ProfiledInstruction &one : all) lanes.push_back(one.lanes);
+  const auto take = [&](auto from, auto to, auto step) {
+    std::optional<std::size_t> last;
+    for (auto i = from; i != to; i += step) {
+      const auto at = static_cast<std::size_t>(i);
+      const codeobj::Unit unit = all[at].info.unit;
+      if (unit == codeobj::Unit::Valu || unit == codeobj::Unit::Vmem ||
+          unit == codeobj::Unit::Lds || unit == codeobj::Unit::Matrix)
+        last = at;
+      else if (last && all[*last].executions == all[at].executions)
+        lanes[at] = all[*last].lanes;
+    }
+  };
+  const auto count = static_cast<std::ptrdiff_t>(all.size());
+  take(count - 1, std::ptrdiff_t{-1}, -1);
+  take(std::ptrdiff_t{0}, count, 1); // what stands before it comes first
+  return lanes;
+}
+
+} // namespace
+
 void fillLanes(KernelProfile &kernel, const GpuModel &gpu) {
+  const std::vector<uint64_t> lanes = servedLanes(kernel);
   const double present = kernel.presentShare();
   const std::vector<InstructionTime> times = timelineOf(kernel, gpu);
   const bool has_barriers =
@@ -134,10 +165,10 @@ void fillLanes(KernelProfile &kernel, const GpuModel &gpu) {
     ProfiledInstruction &one = kernel.instructions[i];
     if (one.executions == 0) continue;
     const double cycles = static_cast<double>(one.executions) * (times[i].issue + times[i].waits);
-    const double share = static_cast<double>(one.lanes) /
+    const double share = static_cast<double>(lanes[i]) /
                          (static_cast<double>(one.executions) * kernel.wave_size * present);
     all += cycles;
-    const bool is_full = one.lanes == 0 || share >= 1;
+    const bool is_full = lanes[i] == 0 || share >= 1;
     const bool is_mask =
         one.info.unit == codeobj::Unit::Salu && one.text.find("exec") != one.text.npos;
     if (!has_barriers && (is_full || is_mask)) of_wave.clear();
@@ -153,7 +184,7 @@ void fillLanes(KernelProfile &kernel, const GpuModel &gpu) {
     const double of_one = static_cast<double>(std::max(one.executions, kernel.waves)) *
                           (times[i].issue + times[i].waits);
     if (has_barriers || one.executions <= kernel.waves)
-      section = std::max(section, of_wave[{one.executions, one.lanes}] += of_one);
+      section = std::max(section, of_wave[{one.executions, lanes[i]}] += of_one);
     one.executions = std::max<uint64_t>(scaled(one.executions, share), 1);
   }
   // Where waves have a SIMD to themselves or wait for each other, the longest one decides. Among

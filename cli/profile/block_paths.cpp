@@ -4,8 +4,7 @@
 
 namespace fade::profile {
 
-BlockPaths::BlockPaths(const Nodes &nodes, const BlockCountsBySite &blocks,
-                       const BlockEdges &edges)
+BlockPaths::BlockPaths(const Nodes &nodes, const BlockCountsBySite &blocks, const BlockEdges &edges)
     : nodes_(nodes), blocks_(blocks), edges_(edges), next_(nodes.size()), before_(nodes.size()) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     next_[i] = nodes[i].next;

@@ -23,8 +23,7 @@ class BlockPaths {
 public:
   using Nodes = std::vector<PathNode>;
   /// Keeps what it is given by reference.
-  BlockPaths(const Nodes &nodes, const BlockCountsBySite &blocks,
-             const BlockEdges &edges);
+  BlockPaths(const Nodes &nodes, const BlockCountsBySite &blocks, const BlockEdges &edges);
 
   /// Of a node without a site: nothing if several blocks or ways may be meant, or none.
   std::optional<BlockCount> find(std::size_t node) const;

@@ -98,10 +98,14 @@ Timed timesFor(const ProfileOptions &options, const host_trace::HostEvents &even
   const bool wants_model = counted.profile && (options.times.empty() ? counted.profile->in_software
                                                                      : options.times == "model");
   if (!wants_model) return {events, std::move(measured)};
-  auto modeled = profile::withModeledTimes(measured, events, *counted.profile);
-  auto shifted = profile::withTimesOf(modeled, measured, events);
-  // Dispatches of the page are found by their times.
+  // Dispatches are found by their times.
   const auto found = report::dispatchesOf(host_trace::TraceLog::of(events), *counted.log);
+  std::vector<std::optional<uint64_t>> instructions(events.operations.size());
+  for (std::size_t i = 0; i < std::min(found.size(), instructions.size()); ++i)
+    if (found[i] && counted.log->dispatches[*found[i]].countsKernel())
+      instructions[i] = counted.log->dispatches[*found[i]].wave_instructions;
+  auto modeled = profile::withModeledTimes(measured, events, *counted.profile, instructions);
+  auto shifted = profile::withTimesOf(modeled, measured, events);
   for (std::size_t i = 0; i < found.size(); ++i)
     if (found[i]) {
       counted.log->dispatches[*found[i]].start_ns = shifted.operations[i].start_ns;

@@ -21,14 +21,55 @@ uint64_t workgroupsOf(const host_trace::Operation &operation) {
   return groups;
 }
 
-/// Of a dispatch with so many workgroups: the model knows the average one, and a dispatch of half
-/// the size is supposed to be busy for half the time.
-uint64_t modeledNs(const ProfiledKernel &kernel, uint64_t workgroups) {
-  const auto all = static_cast<double>(std::max<uint64_t>(kernel.counts.workgroups, 1));
-  const double average = all / static_cast<double>(std::max<uint64_t>(kernel.counts.dispatches, 1));
-  const double busy = kernel.time.busy() * static_cast<double>(workgroups) / average;
-  return static_cast<uint64_t>(std::llround(busy + kernel.time.launch_ns));
-}
+/// The model knows the average dispatch of a kernel. One that executes half the instructions, or
+/// has half the workgroups where these are not known, is supposed to be busy for half the time.
+class DispatchTimes {
+public:
+  DispatchTimes(const ProgramDag &program, const HostEvents &events, const Profile &profile,
+                const std::vector<std::optional<uint64_t>> &instructions)
+      : program_(program), events_(events), instructions_(instructions) {
+    for (const ProfiledKernel &kernel : profile.kernels)
+      if (kernel.counts.is_counted) kernels_[kernel.counts.name].model = &kernel;
+    for (const ProgramNode &node : program.nodes) {
+      if (node.kind != NodeKind::kernel) continue;
+      const auto known = kernels_.find(program.names[node.name]);
+      if (known == kernels_.end()) continue;
+      const auto &executed = instructions[node.operation];
+      known->second.are_known = known->second.are_known && executed;
+      known->second.instructions += executed.value_or(0);
+      ++known->second.dispatches;
+    }
+  }
+
+  /// Nothing if the kernel was not counted.
+  std::optional<uint64_t> of(const ProgramNode &node) const {
+    const auto known = kernels_.find(program_.names[node.name]);
+    if (known == kernels_.end()) return std::nullopt;
+    const OfKernel &all = known->second;
+    const KernelProfile &counts = all.model->counts;
+    const bool by_instructions = all.are_known && all.instructions != 0;
+    const auto amount =
+        static_cast<double>(by_instructions ? *instructions_[node.operation]
+                                            : workgroupsOf(events_.operations[node.operation]));
+    const auto of_all = static_cast<double>(
+        by_instructions ? all.instructions : std::max<uint64_t>(counts.workgroups, 1));
+    const auto dispatches = static_cast<double>(
+        by_instructions ? all.dispatches : std::max<uint64_t>(counts.dispatches, 1));
+    const double busy = all.model->time.busy() * amount * dispatches / of_all;
+    return static_cast<uint64_t>(std::llround(busy + all.model->time.launch_ns));
+  }
+
+private:
+  struct OfKernel {
+    const ProfiledKernel *model = nullptr;
+    bool are_known = true; ///< the instructions of all its dispatches
+    uint64_t instructions = 0, dispatches = 0;
+  };
+  const ProgramDag &program_;
+  const HostEvents &events_;
+  const std::vector<std::optional<uint64_t>> &instructions_;
+  std::map<std::string_view, OfKernel> kernels_;
+};
 
 /// What HIP calls take on the host, as far as they do not wait: assumed, not measured.
 constexpr uint64_t kCallNs = 2'000, kQuickCallNs = 100;
@@ -132,11 +173,10 @@ private:
 } // namespace
 
 ProgramDag withModeledTimes(const ProgramDag &measured, const HostEvents &events,
-                            const Profile &profile) {
+                            const Profile &profile,
+                            const std::vector<std::optional<uint64_t>> &instructions) {
   ProgramDag program = measured;
-  std::map<std::string_view, const ProfiledKernel *> kernels;
-  for (const ProfiledKernel &kernel : profile.kernels)
-    if (kernel.counts.is_counted) kernels.emplace(kernel.counts.name, &kernel);
+  const DispatchTimes kernels(measured, events, profile, instructions);
   const bool is_in_software = events.isInSoftware();
   const HostModel host(measured, events, profile);
   std::vector<Weight> weights;
@@ -147,11 +187,9 @@ ProgramDag withModeledTimes(const ProgramDag &measured, const HostEvents &events
     // The software GPU's way to begin is no card's; that of the model is in its time.
     if (node.isOnGpu()) weight.delay_ns = 0;
     if (node.kind == NodeKind::kernel) {
-      const auto known = kernels.find(program.names[node.name]);
-      if (known == kernels.end())
-        ++unknown;
-      else
-        weight.work_ns = modeledNs(*known->second, workgroupsOf(events.operations[node.operation]));
+      const auto ns = kernels.of(node);
+      unknown += ns ? 0 : 1;
+      weight.work_ns = ns.value_or(weight.work_ns);
     } else if (is_in_software) {
       weight = {host.workOf(i), 0};
     }

@@ -13,12 +13,17 @@
 #include "profile/profile.h"
 #include "profile/program_dag.h"
 
+#include <optional>
+#include <vector>
+
 namespace fade::profile {
 
 /// What kernels take is taken from the profile; those that were not counted keep what they took,
-/// and `times` says how many.
+/// and `times` says how many. `instructions`: that each operation of `events` executed, where it is
+/// known; dispatches of a kernel share its time by them, else by their workgroups.
 ProgramDag withModeledTimes(const ProgramDag &measured, const host_trace::HostEvents &events,
-                            const Profile &profile);
+                            const Profile &profile,
+                            const std::vector<std::optional<uint64_t>> &instructions);
 
 /// The events as the graph has them. `measured` is the graph that was made of them.
 host_trace::HostEvents withTimesOf(const ProgramDag &modeled, const ProgramDag &measured,

@@ -482,6 +482,16 @@ class Tests(fade.Test):
         self.assertGreaterEqual(callback["work_ns"], 299_000_000)  # it sleeps
         self.assertTrue(callback["critical"])
 
+    def test_the_longer_of_two_dispatches_of_a_kernel_is_on_the_modeled_path(self):
+        head = self.modeled_graph([program("ordered"), "two lengths"])
+        long, short = sorted((x for x in head["nodes"] if "slow(" in x["name"]), key=lambda x: -x["work_ns"])
+        # Both begin, as kernels do; besides, the one does a hundred times as much.
+        self.assertGreater(long["work_ns"], 20 * short["work_ns"])
+        self.assertTrue(long["critical"])
+        self.assertFalse(short.get("critical"))
+        work, = [x for x in head["work"] if "slow(" in x["name"]]
+        self.assertEqual(work["critical_ns"], long["work_ns"])
+
     def test_kernel_times_are_the_models_and_two_runs_agree(self):
         found = []
         for run in ("first", "second"):

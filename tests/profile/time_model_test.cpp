@@ -269,6 +269,21 @@ TEST(Changes, FullLanesDoNotMakeTheLongestWaveFaster) {
   EXPECT_NEAR(latencyOf(true, 416 * 4), 1, 1e-9);
 }
 
+TEST(Changes, ScalarInstructionsHaveTheLanesOfTheVectorInstructionsBesideThem) {
+  // Counts of blocks and an observer do not agree on which lanes are active while a mask changes.
+  const GpuModel gpu = GpuModel::of("gfx90a");
+  const auto filled = [&](uint64_t lanes_of_scalars) {
+    KernelProfile kernel = kernelOf({"v_mul_f32_e32 v0, v0, v0", "s_or_b64 exec, exec, s[4:5]",
+                                     "s_cbranch_execz 10", "v_mul_f32_e32 v0, v0, v0", "s_endpgm"});
+    for (std::size_t i = 0; i < 4; ++i)
+      kernel.instructions[i].lanes =
+          i == 1 || i == 2 ? lanes_of_scalars : kernel.instructions[i].executions * 16;
+    fillLanes(kernel, gpu);
+    return kernel.instructions[1].executions + kernel.instructions[2].executions;
+  };
+  EXPECT_EQ(filled(0), filled(64));
+}
+
 TEST(Changes, WhatIsCollectedInLdsIsNotWaitedForWithGlobalMemory) {
   const GpuModel gpu = GpuModel::of("gfx90a");
   KernelProfile kernel =

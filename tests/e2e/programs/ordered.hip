@@ -127,6 +127,10 @@ int main(int count, char **arguments) {
     check(hipStreamSynchronize(a));
     check(hipGraphExecDestroy(executable));
     check(hipGraphDestroy(graph));
+  } else if (std::strcmp(way, "two lengths") == 0) { // of one kernel, side by side
+    slow<<<1, 64, 0, a>>>(p, 20'000);
+    slow<<<1, 64, 0, b>>>(p + 256, 200);
+    check(hipDeviceSynchronize());
   } else if (std::strcmp(way, "threads") == 0) {
     std::thread other([&] {
       left<<<1, 64, 0, hipStreamPerThread>>>(p + 256);
