@@ -13,6 +13,7 @@
 #include "profile/peaks.h"
 #include "report/child.h"
 #include "report/command.h"
+#include "rewrite.h"
 #include "run.h"
 #include "trace/command.h"
 #include "trace/sql.h"
@@ -77,7 +78,7 @@ public:
            "diff|"
            "inspect|"
            "doctor|mcp|"
-           "flags|cc|triton "
+           "flags|cc|rewrite|triton "
            "--help\n";
   }
 };
@@ -222,6 +223,8 @@ int main(int argc, char **argv) {
   CLI::App *flags_command = fade::cli::addFlagsCommand(app, compile);
   CLI::App *cc_command = fade::cli::addCcCommand(app, compile);
   fade::cli::TritonOptions triton;
+  fade::cli::RewriteOptions rewrite;
+  CLI::App *rewrite_command = fade::cli::addRewriteCommand(app, rewrite);
   CLI::App *triton_command = fade::cli::addTritonCommand(app, triton);
 
   // What stands behind "--" is the application's and none of our business.
@@ -272,6 +275,7 @@ int main(int argc, char **argv) {
   if (mcp_command->parsed()) return fade::cli::runMcp(mcp);
   if (flags_command->parsed()) return fade::cli::runFlags(compile);
   if (cc_command->parsed()) return fade::cli::runCc(compile, application);
+  if (rewrite_command->parsed()) return fade::cli::runRewrite(rewrite);
   if (triton_command->parsed()) return fade::cli::runTriton(triton, application);
   if (is_empty) {
     std::fputs(app.help().c_str(), stdout);

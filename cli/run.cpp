@@ -275,7 +275,7 @@ void addRunOptions(CLI::App &app, RunOptions &options) {
   addVariable(app, options, "--ranks", "FADE_RANKS", "N,N-N,...");
   addVariable(app, options, "--memory", "FADE_MEMORY", "SIZE");
   addVariable(app, options, "--transport", "FADE_TRANSPORT", "host|device");
-  addVariable(app, options, "--observe", "FADE_OBSERVE", "auto|pass|gpu");
+  addVariable(app, options, "--observe", "FADE_OBSERVE", "auto|pass|gpu|rewrite");
   add_flag(app, options.explain, "--explain,!--no-explain",
            "name the kernel when a fault, a queue error or a hang ends the run (default: on)");
   addVariable(app, options, "--deaths", "FADE_DEATHS", "FILE");
@@ -335,7 +335,7 @@ bool chooseObserver(const std::string &library, Variables &pairs) {
     complain("--observe gpu: kernels are observed on the software GPU (--gpu gfx90a, ...)");
     return false;
   }
-  if (on_software && observe != "pass" && isInstrumented(pairs) &&
+  if (on_software && observe != "pass" && observe != "rewrite" && isInstrumented(pairs) &&
       !std::getenv("FADE_GPU_OBSERVER"))
     pairs.emplace_back("FADE_GPU_OBSERVER", library);
   return true;

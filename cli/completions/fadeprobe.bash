@@ -8,7 +8,7 @@ _fadeprobe() {
         if ((i + 1 == COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -f -- "$cur"); else
           mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi
         return ;;
-      trace | profile | peaks | control | log | check | capture | captures | import | replay | optimize | mcp | analyze | report | diff | inspect | doctor | flags | cc | triton) command=${COMP_WORDS[i]} ;;
+      trace | profile | peaks | control | log | check | capture | captures | import | replay | optimize | mcp | analyze | report | diff | inspect | doctor | flags | cc | rewrite | triton) command=${COMP_WORDS[i]} ;;
     esac
   done
   case $prev in
@@ -27,7 +27,7 @@ _fadeprobe() {
     --other-tools) mapfile -t COMPREPLY < <(compgen -W "off keep" -- "$cur"); return ;;
     --alloc) mapfile -t COMPREPLY < <(compgen -W "coarse fine uncached host" -- "$cur"); return ;;
     --transport) mapfile -t COMPREPLY < <(compgen -W "host device" -- "$cur"); return ;;
-    --observe) mapfile -t COMPREPLY < <(compgen -W "auto pass gpu" -- "$cur"); return ;;
+    --observe) mapfile -t COMPREPLY < <(compgen -W "auto pass gpu rewrite" -- "$cur"); return ;;
     --gpu) mapfile -t COMPREPLY < <(compgen -W "auto real gfx90a gfx942 gfx1030 gfx1100 gfx1151 gfx950 gfx1200 gfx1201 gfx908 gfx1150 gfx1152 gfx1153" -- "$cur"); return ;;
     --probe) mapfile -t COMPREPLY < <(compgen -W "all driver agents allocate copy kernel lds atomics queues large managed graphs matmul rocblas miopen fade" -- "$cur"); return ;;
     --root | --triton-cache | --instrumented-code) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
@@ -61,9 +61,10 @@ _fadeprobe() {
       *) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
       esac ;;
     cc) words="--instrument --help --" ;;
+    rewrite) words="--output --instrument --kernels --help" ;;
     triton) words="--triton-cache --instrumented-code --instrument --llvm $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
         --workgroups --sample --exact --sample-executions --record --ranks --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --other-tools --alloc --explain --no-explain --deaths --lossy --stream --gpu --env-dump --no-env-dump --" ;;
-    *) words="trace profile peaks control log sql check capture captures import replay optimize mcp analyze report diff inspect doctor flags cc triton $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
+    *) words="trace profile peaks control log sql check capture captures import replay optimize mcp analyze report diff inspect doctor flags cc rewrite triton $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
         --workgroups --sample --exact --sample-executions --record --ranks --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --other-tools --alloc --explain --no-explain --deaths --lossy --stream --gpu --env-dump --no-env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else

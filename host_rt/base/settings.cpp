@@ -185,10 +185,11 @@ Complaint readTransport(Settings &s, std::string_view value) {
 }
 
 Complaint readObserve(Settings &s, std::string_view value) {
-  constexpr std::array<std::string_view, 3> ways = {"auto", "pass", "gpu"};
+  constexpr std::array<std::string_view, 4> ways = {"auto", "pass", "gpu", "rewrite"};
   const auto at = std::ranges::find(ways, value);
   if (at == ways.end())
-    return fmt::format("'{}' is none of auto, pass and gpu{}", value, suggest(value, ways));
+    return fmt::format("'{}' is none of auto, pass, gpu and rewrite{}", value,
+                       suggest(value, ways));
   s.observe = static_cast<Observe>(at - ways.begin());
   return std::nullopt;
 }
@@ -398,8 +399,11 @@ constexpr Variable kVariables[] = {
     {"FADE_TRANSPORT", "--transport", "where records are buffered: host or device memory",
      readTransport},
     {"FADE_OBSERVE", "--observe",
-     "source of the data: pass (instrumented kernels), gpu (the software GPU), or auto: the "
-     "software GPU where a kernel is not instrumented",
+     "source of the data: pass (instrumented kernels), gpu (the software GPU), rewrite "
+     "(instrumented "
+     "kernels, made from machine code where there are none; counts only), or auto: the software "
+     "GPU "
+     "where a kernel is not instrumented",
      readObserve},
     {"FADE_EXPLAIN", "--explain", "name the kernel when a fault, an error or a hang ends the run",
      [](Settings &s, std::string_view v) { return readFlag(s.explain, v); }},

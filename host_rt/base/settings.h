@@ -20,8 +20,9 @@ enum class Format : uint32_t { text, json, csv }; // as FADE_FORMAT_*
 enum class Transport { host, device };
 
 /// Who tells what kernels do: their instrumented twins (pass), or the software GPU. Automatic: the
-/// GPU for those that have no twin.
-enum class Observe { automatic, pass, gpu };
+/// GPU for those that have no twin. Rewrite: twins, which are made from machine code where the
+/// compiler has made none.
+enum class Observe { automatic, pass, gpu, rewrite };
 
 /// NAME, NAME:key=value,... or a path.
 struct HandlerChoice {

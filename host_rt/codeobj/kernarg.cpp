@@ -167,6 +167,19 @@ Result<KernargRewrite> KernargRewrite::plan(const KernargLayout &original,
   return rewrite;
 }
 
+Result<KernargRewrite> KernargRewrite::behind(const KernargLayout &original, uint32_t size) {
+  if (size % kPointerSize != 0 || size < original.size + kPointerSize)
+    return Error::of(fmt::format("a block of {} bytes has no room for {} bytes and a pointer", size,
+                                 original.size));
+  KernargRewrite rewrite;
+  rewrite.control_offset_ = size - kPointerSize;
+  rewrite.size_ = size;
+  rewrite.alignment_ = original.alignment;
+  rewrite.original_size_ = original.size;
+  rewrite.static_lds_ = original.static_lds;
+  return rewrite;
+}
+
 void copyArguments(ByteView from, std::size_t source, std::span<uint8_t> to,
                    std::size_t destination, std::size_t count) noexcept {
   if (source >= from.size() || destination >= to.size()) return;

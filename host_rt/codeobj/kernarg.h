@@ -74,6 +74,10 @@ void copyArguments(ByteView from, std::size_t source, std::span<uint8_t> to,
 
 class KernargRewrite {
 public:
+  /// For a twin that was made from machine code (FADE_KERNEL_KEEPS_ARGUMENTS): all arguments stay
+  /// where they are, the pointer is behind them. `size` is that of the twin's block, as its
+  /// descriptor says.
+  static Result<KernargRewrite> behind(const KernargLayout &original, uint32_t size);
   /// An error if `clone` does not take the original's arguments and one pointer.
   static Result<KernargRewrite> plan(const KernargLayout &original, const KernargLayout &clone);
 

@@ -9,6 +9,31 @@
 #include <set>
 
 namespace fade {
+namespace {
+
+uint32_t flagsOf(const std::string &symbol, const SiteTable &sites) {
+  for (const fade_site_kernel &kernel : sites.kernels())
+    if (sites.string(kernel.clone) == symbol) return kernel.flags;
+  return 0;
+}
+
+/// How an instrumented kernel gets its arguments.
+Result<codeobj::KernargRewrite> argumentsOf(const codeobj::KernargLayout &original,
+                                            const LoadedCode &code, const std::string &symbol,
+                                            uint32_t flags) {
+  if ((flags & FADE_KERNEL_KEEPS_ARGUMENTS) != 0) {
+    const auto index = code.object()->findKernel(symbol);
+    if (!index) return Error::of(code.file() + " has no kernel " + symbol);
+    const auto twin = code.object()->kernel(*index);
+    if (!twin) return twin.error();
+    return codeobj::KernargRewrite::behind(original, twin->descriptor.kernarg_size);
+  }
+  const auto after = code.layout(symbol);
+  if (!after) return after.error();
+  return codeobj::KernargRewrite::plan(original, *after);
+}
+
+} // namespace
 
 void ReplacementPlanner::plan(KernelEntry &kernel) {
   const std::lock_guard lock(kernel.plan_mutex);
@@ -66,14 +91,17 @@ Result<Replacement> ReplacementPlanner::instrumentedForm(const KernelEntry &kern
   const KernelInfo &info = *kernel.info;
   const auto before = original.layout(info.symbol());
   if (!before) return before.error();
-  const auto after = code.layout(symbol);
-  if (!after) return after.error();
-  auto rewrite = codeobj::KernargRewrite::plan(*before, *after);
-  if (!rewrite) return std::move(rewrite).error();
   auto sites = code.sitesOf(symbol);
   if (!sites) return std::move(sites).error();
+  const uint32_t flags = flagsOf(symbol, (*sites)->table);
+  // Variables in another copy of the code object are others.
+  if (&original != &code && (flags & FADE_KERNEL_HAS_VARIABLES) != 0)
+    return Error::of("it uses variables of its code object: --observe rewrite loads both together");
+  auto rewrite = argumentsOf(*before, code, symbol, flags);
+  if (!rewrite) return std::move(rewrite).error();
   Replacement choice;
   choice.instrumented = true;
+  choice.was_rewritten = (flags & FADE_KERNEL_KEEPS_ARGUMENTS) != 0;
   choice.needs = ResidencyNeeds::of(original.object(), info.symbol(), code.object(), symbol);
   if (const auto *sync = before->findHidden(codeobj::ArgKind::HiddenMultigridSyncArg))
     choice.cooperative_offset = sync->offset;
@@ -105,6 +133,8 @@ bool ReplacementPlanner::addTwin(const KernelEntry &kernel, ReplacementPlan &pla
   const auto twin = registry_.find(kernel.executable, kernel.agent, symbol);
   if (!twin || !twin->code) {
     plan.reason = kNoTwin;
+    if (const auto why = rewritten_ ? rewritten_->refusal(kernel.info->symbol()) : std::nullopt)
+      plan.reason += ": " + *why;
     return false;
   }
   auto choice = instrumentedForm(kernel, *twin->code, *twin->code, symbol);

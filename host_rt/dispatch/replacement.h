@@ -11,6 +11,7 @@
 #include "dispatch/kernel_cache.h"
 #include "dispatch/kernel_registry.h"
 #include "dispatch/residency.h"
+#include "dispatch/rewritten_code.h"
 
 #include <atomic>
 #include <memory>
@@ -23,6 +24,7 @@ namespace fade {
 struct Replacement {
   KernelOnDevice kernel;
   bool instrumented = false;
+  bool was_rewritten = false; ///< made from machine code (FADE_KERNEL_KEEPS_ARGUMENTS)
   std::shared_ptr<const codeobj::KernargRewrite> twin_kernargs;     ///< instrumented
   std::shared_ptr<const codeobj::VariantKernargs> variant_kernargs; ///< comparison
   std::shared_ptr<const KernelInfo> info;
@@ -53,6 +55,8 @@ public:
                      bool instrumented)
       : registry_(registry), cache_(cache), loader_(loader), instrumented_(instrumented) {}
 
+  /// Who knows why a kernel has no twin; may be null.
+  void setRewritten(const RewrittenCode *rewritten) { rewritten_ = rewritten; }
   /// Whether there is anything to look for at all.
   bool isNeeded() const { return instrumented_ || !cache_.empty(); }
   /// Finds out what runs instead of a registered kernel. May take long: it loads code.
@@ -77,6 +81,7 @@ private:
   KernelCache &cache_;
   CodeLoader &loader_;
   const bool instrumented_;
+  const RewrittenCode *rewritten_ = nullptr;
 };
 
 } // namespace fade

@@ -73,6 +73,13 @@ public:
         runtime->observing() != Observe::pass || LoadedCode::mayBeInstrumented(blob.bytes()))
       loaded.code = std::make_shared<LoadedCode>(codeobj::Blob::copy(blob.bytes(), blob.name()));
   }
+  /// What a reader reads, and the file it is in.
+  std::optional<std::pair<codeobj::Blob, std::string>> find(uint64_t reader) {
+    const std::lock_guard lock(mutex_);
+    const auto at = readers_.find(reader);
+    if (at == readers_.end()) return std::nullopt;
+    return std::pair(at->second.blob, at->second.path);
+  }
   struct Loaded {
     hsa_agent_t agent{};
     std::shared_ptr<const LoadedCode> code;
@@ -356,9 +363,58 @@ hsa_status_t loadCode(hsa_executable_t executable, hsa_agent_t agent, hsa_code_o
   return status;
 }
 
+/// A code object that has no twins, with some that are made from its machine code. It is never
+/// given back: the runtime may look at the bytes as long as the code is loaded.
+const codeobj::Blob *withTwins(const codeobj::Blob &code) {
+  const Visit visit;
+  RewrittenCode *rewritten = visit.runtime() ? visit.runtime()->rewrittenCode() : nullptr;
+  if (!rewritten || LoadedCode::mayBeInstrumented(code.bytes()) ||
+      codeobj::asText(code.bytes()).find("__amd_rocclr_") != std::string_view::npos)
+    return nullptr;
+  auto other = rewritten->of(code.bytes(), code.name());
+  if (!other) {
+    static std::atomic<bool> was_said{false};
+    if (!was_said.exchange(true))
+      warn("--observe rewrite: {}: kernels run as they are", other.error().message());
+    else
+      note("--observe rewrite: {}", other.error().message());
+    return nullptr;
+  }
+  return other->empty() ? nullptr : new codeobj::Blob(*std::move(other));
+}
+
+/// Loads other code instead of what `reader` reads, if there is any. False: nothing was loaded.
+bool loadWithTwins(hsa_executable_t executable, hsa_agent_t agent, hsa_code_object_reader_t reader,
+                   const char *options, hsa_loaded_code_object_t *loaded) {
+  const auto original = pending().find(reader.handle);
+  const codeobj::Blob *other = original ? withTwins(original->first) : nullptr;
+  if (!other) return false;
+  const CoreApiTable &core = hsaApi().core;
+  hsa_code_object_reader_t own{};
+  if (!ok(core.hsa_code_object_reader_create_from_memory_fn(other->bytes().data(),
+                                                            other->bytes().size(), &own)))
+    return false;
+  const hsa_status_t status =
+      core.hsa_executable_load_agent_code_object_fn(executable, agent, own, options, loaded);
+  if (ok(status)) {
+    pending().addReader(own.handle, *other, original->second);
+    pending().load(executable.handle, agent, own.handle);
+    pending().dropReader(own.handle);
+  } else {
+    warn("--observe rewrite: the runtime does not load {}", other->name());
+  }
+  (void)core.hsa_code_object_reader_destroy_fn(own);
+  return ok(status);
+}
+
 hsa_status_t loadAgentCode(hsa_executable_t executable, hsa_agent_t agent,
                            hsa_code_object_reader_t reader, const char *options,
                            hsa_loaded_code_object_t *loaded) {
+  bool is_loaded = false;
+  if (Runtime::active())
+    aside("a code object was not rewritten",
+          [&] { is_loaded = loadWithTwins(executable, agent, reader, options, loaded); });
+  if (is_loaded) return HSA_STATUS_SUCCESS;
   const hsa_status_t status = hsaApi().core.hsa_executable_load_agent_code_object_fn(
       executable, agent, reader, options, loaded);
   if (ok(status) && Runtime::active())

@@ -228,6 +228,9 @@ void DispatchRewrite::swap(HsaDispatch &live, uint64_t ordinal) {
   if (plan.choices.empty()) return skip(plan.reason);
   if (shape_.has_clusters) return skip("it is launched in clusters of workgroups");
   const Replacement &choice = plan.choices[(ordinal - 1) % plan.choices.size()];
+  if (choice.was_rewritten &&
+      (!runtime_.settings().workgroups.wantsAllWorkgroups() || live.record->sample > 1))
+    return skip("rewritten kernels count all workgroups, not a part of them");
   if (!readArguments()) return skip("its arguments are in memory that the host cannot read");
   const auto resident = residency(choice);
   if (resident && resident->isLost()) {

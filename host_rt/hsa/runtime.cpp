@@ -121,6 +121,11 @@ Runtime::Runtime(Settings settings)
       planner_(registry_, cache_, loader_, settings_.instrumented),
       can_observe_(settings_.instrumented && isObserverOfGpu()),
       allocation_policy_(settings_.allocations), budget_(settings_.memory) {
+  constexpr std::chrono::seconds usual_time(120); // of a library with thousands of kernels
+  if (settings_.instrumented && settings_.observe == Observe::rewrite)
+    rewritten_ = std::make_unique<RewrittenCode>(ownDirectory() + "/fade/fade-rewrite",
+                                                 settings_.patient(usual_time));
+  planner_.setRewritten(rewritten_.get());
   if (!settings_.capture.empty()) captures_ = std::make_unique<CaptureSession>(*this);
 }
 

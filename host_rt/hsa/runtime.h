@@ -8,6 +8,7 @@
 #include "dispatch/kernel_registry.h"
 #include "dispatch/observed_kernel.h"
 #include "dispatch/replacement.h"
+#include "dispatch/rewritten_code.h"
 #include "dispatch/sample_plan.h"
 #include "hsa/agents.h"
 #include "hsa/allocation_policy.h"
@@ -103,6 +104,8 @@ public:
   /// Whether the software GPU is asked what kernels do.
   Observe observing() const { return can_observe_ ? settings_.observe : Observe::pass; }
   ObservedKernels &observedKernels() { return observed_; }
+  /// Null unless code objects are to be rewritten when they are loaded.
+  RewrittenCode *rewrittenCode() { return rewritten_.get(); }
   uint64_t nanoseconds(uint64_t ticks) const;
 
   /// Before a death is explained: what kernels have written down is to be known, as far as it
@@ -136,6 +139,7 @@ private:
   ReplacementPlanner planner_;
   const bool can_observe_; ///< the software GPU is there, and tells libfade
   ObservedKernels observed_;
+  std::unique_ptr<RewrittenCode> rewritten_;
   AllocationTable allocations_;
   AllocationPolicy allocation_policy_;
   DeathWatch deaths_;

@@ -23,6 +23,13 @@
  * last argument that is not hidden; it has the name FADE_CONTROL_ARGUMENT only if the compiler
  * keeps names.
  *
+ * A twin that was made from the machine code of its kernel (FADE_KERNEL_KEEPS_ARGUMENTS in sites.h)
+ * reads all arguments, the hidden ones as well, where the original does. The code object has no
+ * metadata for it. With S = size of the original's block rounded up to 8:
+ *
+ *     clone[0, S)     = original[0, S), as far as the original reaches, then zeros
+ *     clone[S, S + 8) = address of the fade_control
+ *
  * In PTX the kernel FADE_CLONE_PREFIX K has the parameters of K and behind them the address.
  *
  * The address may be null: the clone then records nothing. Not so for a clone without a stream

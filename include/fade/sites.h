@@ -132,6 +132,10 @@
 #define FADE_KERNEL_SUMS 16u     /* its fade_control has tables for summaries: message.h */
 #define FADE_KERNEL_WAVE32 4u    /* the size of its waves, where the compiler knew it */
 #define FADE_KERNEL_WAVE64 8u
+#define FADE_KERNEL_KEEPS_ARGUMENTS 32u /* made from machine code: see clone.h */
+#define FADE_KERNEL_HAS_VARIABLES                                                                  \
+  64u /* ... and uses what its code object has besides constants                                   \
+       */
 
 typedef struct fade_sites {
   fade_u64 magic;

@@ -1,0 +1,50 @@
+#include "rewrite.h"
+
+#include "run.h"
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <unistd.h>
+
+namespace fade::cli {
+
+CLI::App *addRewriteCommand(CLI::App &app, RewriteOptions &options) {
+  CLI::App *command =
+      app.add_subcommand("rewrite", "instrument finished GPU code, without its compiler");
+  command->add_option("file", options.input, "a code object, or a program or library with GPU code")
+      ->type_name("FILE")
+      ->required();
+  command->add_option("-o,--output", options.output, "folder for the rewritten code objects")
+      ->type_name("DIR")
+      ->required();
+  command
+      ->add_option("--instrument", options.instrument,
+                   "what kernels record: counts (default), how often blocks run")
+      ->type_name("counts");
+  command->add_option("-k,--kernels", options.kernels, "only kernels whose name matches")
+      ->type_name("REGEX");
+  return command;
+}
+
+int runRewrite(const RewriteOptions &options) {
+  constexpr int failed = 2;
+  if (options.instrument != "counts") {
+    complain("rewrite: --instrument " + options.instrument +
+             ": finished code can only be instrumented for counts");
+    return failed;
+  }
+  const auto program = ownLibrary("fade/fade-rewrite");
+  if (!program) {
+    complain("fade-rewrite is missing: it should be in ../lib/fade");
+    return failed;
+  }
+  std::fflush(nullptr);
+  execl(program->c_str(), program->c_str(), options.input.c_str(), options.output.c_str(),
+        options.kernels.c_str(), nullptr);
+  complain("cannot run " + *program + ": " + std::strerror(errno));
+  return failed;
+}
+
+} // namespace fade::cli

@@ -1,0 +1,147 @@
+#include "dispatch/rewritten_code.h"
+
+#include "base/detached_process.h"
+#include "base/diagnostics.h"
+#include "base/fnv1a.h"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace fade {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The last line of an answer that is whole.
+constexpr std::string_view kEnd = "done\n";
+constexpr std::size_t kLongestAnswer = 64 << 20;
+
+/// Code object and program: another version of the program may answer otherwise.
+std::string keyOf(codeobj::ByteView code, const std::string &program) {
+  struct stat status {};
+  (void)stat(program.c_str(), &status);
+  const std::string version =
+      fmt::format("{}.{}.{}", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  return fmt::format("{:016x}-{:x}", fnv1a(codeobj::asText(code), fnv1a(version)), code.size());
+}
+
+bool writeFile(const std::string &path, codeobj::ByteView bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char *>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  return static_cast<bool>(file);
+}
+
+} // namespace
+
+Result<std::string> rewrittenFolder() {
+  std::string base;
+  if (const char *cache = std::getenv("XDG_CACHE_HOME"); cache && *cache == '/')
+    base = cache;
+  else if (const char *home = std::getenv("HOME"); home && *home == '/')
+    base = std::string(home) + "/.cache";
+  else
+    return Error::of("neither XDG_CACHE_HOME nor HOME is set");
+  const std::string folder = base + "/fade/rewritten";
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error || access(folder.c_str(), W_OK) != 0)
+    return Error::of(fmt::format("cannot write to {}", folder));
+  return folder;
+}
+
+Result<RewrittenCode::Answer> RewrittenCode::ask(const std::string &input,
+                                                 const std::string &output) const {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0)
+    return Error::of(fmt::format("no pipe: {}", std::strerror(errno)));
+  pid_t pid = 0;
+  const int error =
+      startDetached({{program_, "--object", input, output}, ends[1], STDOUT_FILENO}, pid);
+  ::close(ends[1]);
+  if (error != 0) {
+    ::close(ends[0]);
+    return Error::of(fmt::format("cannot run {}: {}", program_, std::strerror(error)));
+  }
+  const auto deadline = std::chrono::steady_clock::now() + patience_;
+  Answer answer;
+  std::string problem;
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    pollfd wait{ends[0], POLLIN, 0};
+    const int ready = poll(&wait, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
+    if (ready < 0 && errno == EINTR) continue;
+    std::array<char, 4096> part{};
+    const ssize_t n = ready > 0 ? read(ends[0], part.data(), part.size()) : -1;
+    if (n < 0 && ready > 0 && errno == EINTR) continue;
+    if (n > 0) answer.text.append(part.data(), static_cast<std::size_t>(n));
+    if (n == 0) break;
+    if (n < 0 || answer.text.size() > kLongestAnswer) {
+      // Its end of the pipe is open, so that it lives, and the number is still its own.
+      kill(pid, SIGKILL);
+      problem = fmt::format("fade-rewrite did not answer within {} s",
+                            std::chrono::duration_cast<std::chrono::seconds>(patience_).count());
+      break;
+    }
+  }
+  ::close(ends[0]);
+  if (!problem.empty()) return Error::of(problem);
+  answer.is_complete = answer.text.ends_with(kEnd);
+  if (answer.is_complete) answer.text.resize(answer.text.size() - kEnd.size());
+  return answer;
+}
+
+void RewrittenCode::note(const std::string &reasons) {
+  const std::lock_guard lock(mutex_);
+  std::string_view rest = reasons;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (const auto tab = line.find('\t'); tab != line.npos)
+      refusals_[std::string(line.substr(0, tab))] = line.substr(tab + 1);
+  }
+}
+
+std::optional<std::string> RewrittenCode::refusal(const std::string &kernel) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = refusals_.find(kernel);
+  return at == refusals_.end() ? std::nullopt : std::optional(at->second);
+}
+
+Result<codeobj::Blob> RewrittenCode::of(codeobj::ByteView code, const std::string &name) {
+  const auto folder = rewrittenFolder();
+  if (!folder) return folder.error();
+  const std::string base = fmt::format("{}/{}", *folder, keyOf(code, program_));
+  const std::string object = base + ".hsaco", reasons = base + ".refused";
+  // The reasons are written last: if they are there, so is the rest.
+  if (const auto known = codeobj::Blob::readFile(reasons)) {
+    note(std::string(codeobj::asText(known->bytes())));
+    if (access(object.c_str(), R_OK) != 0) return codeobj::Blob();
+    return codeobj::Blob::readFile(object);
+  }
+  const std::string input = fmt::format("{}.{}.in", base, getpid());
+  if (!writeFile(input, code)) return Error::of("cannot write " + input);
+  const auto answer = ask(input, object);
+  unlink(input.c_str());
+  if (!answer) return answer.error();
+  if (!answer->is_complete) return Error::of(fmt::format("fade-rewrite failed for {}", name));
+  note(answer->text);
+  const std::string part = fmt::format("{}.{}.part", reasons, getpid());
+  if (writeFile(part, codeobj::asBytes(answer->text))) (void)rename(part.c_str(), reasons.c_str());
+  if (access(object.c_str(), R_OK) != 0) return codeobj::Blob();
+  return codeobj::Blob::readFile(object);
+}
+
+} // namespace fade

@@ -1,0 +1,46 @@
+// Code objects with twins that were made from machine code: asked for from fade-rewrite, a process
+// of its own (LLVM does not come into the application), and kept in a folder by their content.
+#pragma once
+
+#include "base/result.h"
+#include "codeobj/bytes.h"
+
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace fade {
+
+class RewrittenCode {
+public:
+  /// `program`: fade-rewrite. It is killed if it takes longer than `patience`.
+  RewrittenCode(std::string program, std::chrono::milliseconds patience)
+      : program_(std::move(program)), patience_(patience) {}
+
+  /// The same code object with twins; empty if none of its kernels can have one; an error if that
+  /// could not be found out. May take long.
+  Result<codeobj::Blob> of(codeobj::ByteView code, const std::string &name);
+  /// Why a kernel has no twin, if a code object of of() had it.
+  std::optional<std::string> refusal(const std::string &kernel) const;
+
+private:
+  struct Answer {
+    bool is_complete = false;
+    std::string text; ///< a line for each kernel without a twin: name, tab, reason
+  };
+  Result<Answer> ask(const std::string &input, const std::string &output) const;
+  void note(const std::string &reasons);
+
+  const std::string program_;
+  const std::chrono::milliseconds patience_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::string> refusals_; ///< by kernel
+};
+
+/// Where rewritten code objects are kept, made if need be: fade/rewritten in the user's folder for
+/// caches.
+Result<std::string> rewrittenFolder();
+
+} // namespace fade

@@ -1,0 +1,685 @@
+#include "rewrite/counting.h"
+
+#include "fade/message.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <fmt/format.h>
+#include <set>
+
+namespace fade::rewrite {
+namespace {
+
+/// s0 to s7 hold nothing any more when a wave ends; counters are elsewhere.
+constexpr unsigned kScratchRegisters = 8;
+constexpr unsigned kPadding = 64;     ///< instructions behind the last, which hardware may fetch
+constexpr unsigned kEndRegisters = 4; ///< vector ones that are used when a wave ends
+constexpr unsigned kVectorRegisters = 256;
+constexpr unsigned kUserRegisters = 16; ///< at most
+/// gfx9: VCC, FLAT_SCRATCH and XNACK_MASK are allocated behind the kernel's own registers.
+constexpr unsigned kExtraRegisters = 6;
+
+// Kinds of counters, by what is known of their place.
+enum class Kind : uint8_t {
+  once,    ///< executed once at most: a register has its lanes
+  each,    ///< two registers: executions and lanes
+  uniform, ///< always with the lanes that the wave began with: a register has its executions
+  // Those for which there is no scalar register, in lanes of vector registers.
+  each_in_lane,
+  uniform_in_lane,
+};
+constexpr std::array kKinds = {Kind::once, Kind::each, Kind::uniform, Kind::each_in_lane,
+                               Kind::uniform_in_lane};
+constexpr bool isInLane(Kind kind) {
+  return kind == Kind::each_in_lane || kind == Kind::uniform_in_lane;
+}
+constexpr bool isUniform(Kind kind) {
+  return kind == Kind::uniform || kind == Kind::uniform_in_lane;
+}
+
+struct Counter {
+  uint64_t place = 0;
+  Kind kind = Kind::each;
+  bool is_in_loop = true;
+  unsigned executions = 0, lanes = 0; ///< registers, scalar or vector
+  unsigned lane = 0;                  ///< of vector ones
+};
+
+std::string pairOf(unsigned first) { return fmt::format("s[{}:{}]", first, first + 1); }
+
+/// What is known of each place from the flow of control.
+class Places {
+public:
+  explicit Places(const Program &program) : program_(program) {
+    for (const auto &[address, i] : program.instructions)
+      for (const uint64_t next : program.successors(i)) predecessors_[next].push_back(address);
+    findChangedExec();
+    findLoops();
+  }
+  bool isInLoop(uint64_t address) const { return in_loop_.contains(address); }
+  bool hasAllLanes(uint64_t address) const { return !changed_exec_.contains(address); }
+  bool isJumpedTo(uint64_t address) const { return predecessors_.contains(address); }
+
+private:
+  /// Everything that is reached from `starts`.
+  std::set<uint64_t> reached(std::vector<uint64_t> to_do) const {
+    std::set<uint64_t> seen;
+    while (!to_do.empty()) {
+      const uint64_t address = to_do.back();
+      to_do.pop_back();
+      if (!seen.insert(address).second) continue;
+      for (const uint64_t next : program_.successors(program_.instructions.at(address)))
+        to_do.push_back(next);
+    }
+    return seen;
+  }
+  void findChangedExec() {
+    std::vector<uint64_t> starts = program_.functions;
+    for (const auto &[address, i] : program_.instructions)
+      if (i.writes_exec || i.flow == Flow::call)
+        for (const uint64_t next : program_.successors(i)) starts.push_back(next);
+    changed_exec_ = reached(starts);
+  }
+  /// Strongly connected components (Tarjan), without recursion. All of a function may be in one.
+  void findLoops() {
+    in_loop_ = reached(program_.functions);
+    struct Node {
+      std::size_t index = 0, low = 0;
+      bool is_open = true;
+    };
+    struct Visit {
+      uint64_t address;
+      std::vector<uint64_t> successors;
+      std::size_t next = 0;
+    };
+    std::map<uint64_t, Node> nodes;
+    std::vector<uint64_t> open;
+    std::vector<Visit> visits;
+    const auto begin = [&](uint64_t address) {
+      nodes[address] = {nodes.size(), nodes.size(), true};
+      open.push_back(address);
+      visits.push_back({address, program_.successors(program_.instructions.at(address)), 0});
+    };
+    for (const uint64_t entry : program_.entries) {
+      if (!nodes.contains(entry)) begin(entry);
+      while (!visits.empty()) {
+        Visit &visit = visits.back();
+        Node &node = nodes[visit.address];
+        if (visit.next < visit.successors.size()) {
+          const uint64_t to = visit.successors[visit.next++];
+          if (to == visit.address) in_loop_.insert(to);
+          const auto known = nodes.find(to);
+          if (known == nodes.end())
+            begin(to);
+          else if (known->second.is_open)
+            node.low = std::min(node.low, known->second.index);
+          continue;
+        }
+        close(node.index == node.low, visit.address, open, nodes);
+        const std::size_t low = node.low;
+        visits.pop_back();
+        if (!visits.empty()) {
+          Node &parent = nodes[visits.back().address];
+          parent.low = std::min(parent.low, low);
+        }
+      }
+    }
+  }
+  template <typename Nodes>
+  void close(bool is_root, uint64_t address, std::vector<uint64_t> &open, Nodes &nodes) {
+    if (!is_root) return;
+    const bool is_loop = open.back() != address;
+    for (uint64_t one = 0; one != address;) {
+      one = open.back();
+      open.pop_back();
+      nodes[one].is_open = false;
+      if (is_loop) in_loop_.insert(one);
+    }
+  }
+
+  const Program &program_;
+  std::map<uint64_t, std::vector<uint64_t>> predecessors_;
+  std::set<uint64_t> changed_exec_, in_loop_;
+};
+
+class Writer {
+public:
+  Writer(const CountingRequest &request, Assembler &assembler)
+      : in_(request), assemble_(assembler), target_(request.object.target()),
+        is_wave32_(request.kernel.descriptor.wavefront_size == 32) {}
+
+  Result<CountingCode> write() {
+    if (addsPointer() && in_.kernel.descriptor.user_sgprs.count + 2 > kUserRegisters)
+      return Error::of("no register is left for a pointer to its arguments");
+    chooseCounters();
+    if (auto status = chooseRegisters(); !status) return std::move(status).error();
+    numberCounters();
+    if (first_vector_ + out_.vector_registers > kVectorRegisters)
+      return Error::of("it leaves neither scalar nor vector registers free");
+    if (auto status = checkClauses(); !status) return std::move(status).error();
+    writeEntry();
+    for (const auto &[address, i] : in_.program.instructions) writeInstruction(i);
+    writeEnd();
+    if (auto status = connect(); !status) return std::move(status).error();
+    if (auto status = moveAddresses(); !status) return std::move(status).error();
+    describe();
+    return std::move(out_);
+  }
+
+private:
+  // Deciding.
+
+  void chooseCounters() {
+    const Places places(in_.program);
+    live_scc_ = in_.program.sccLiveness();
+    const uint64_t entry = in_.program.entries.front();
+    for (const uint64_t place : in_.places) {
+      if (!in_.program.instructions.contains(place)) continue;
+      if (place == entry && in_.program.entries.size() == 1 && !places.isJumpedTo(entry)) {
+        counts_entry_ = true;
+        continue;
+      }
+      Counter counter{place};
+      counter.is_in_loop = places.isInLoop(place);
+      counter.kind = places.hasAllLanes(place) ? Kind::uniform
+                     : counter.is_in_loop      ? Kind::each
+                                               : Kind::once;
+      counters_.push_back(counter);
+    }
+  }
+
+  /// Registers that waves can have without being fewer on a compute unit.
+  unsigned registerLimit() const {
+    if (target_.version.major != 9) return kScalarRegisters;
+    constexpr unsigned of_eight_waves = 96 - kExtraRegisters, all = 102, vgprs_of_eight_waves = 64;
+    const codeobj::KernelDescriptor &d = in_.kernel.descriptor;
+    if (d.vgprs > vgprs_of_eight_waves) return all;
+    return std::min(all, std::max(of_eight_waves, d.sgprs - std::min(d.sgprs, kExtraRegisters)));
+  }
+
+  /// Where the address of the arguments is when the kernel begins.
+  unsigned kernargRegister() const {
+    const auto &user = in_.kernel.descriptor.user_sgprs;
+    return (user.private_segment_buffer ? 4u : 0u) + (user.dispatch_ptr ? 2u : 0u) +
+           (user.queue_ptr ? 2u : 0u);
+  }
+
+  /// The kernel itself has no arguments, and its copy gets a pointer to them: what comes behind it
+  /// in registers has to be moved back.
+  bool addsPointer() const { return !in_.kernel.descriptor.user_sgprs.kernarg_segment_ptr; }
+  /// Registers that are set when a wave of the original begins.
+  unsigned registersAtStart() const {
+    const codeobj::KernelDescriptor::SystemRegisters &s = in_.kernel.descriptor.system;
+    return in_.kernel.descriptor.user_sgprs.count + s.workgroup_id_x + s.workgroup_id_y +
+           s.workgroup_id_z + s.workgroup_info + s.private_segment;
+  }
+
+  bool needsScc(const Counter &c) const {
+    if ((c.kind == Kind::uniform && !c.is_in_loop) || c.kind == Kind::uniform_in_lane) return false;
+    const auto at = live_scc_.find(c.place);
+    return at == live_scc_.end() || at->second;
+  }
+
+  /// Takes two that are side by side and aligned out of those from `first` on.
+  static std::optional<unsigned> pairFrom(std::vector<unsigned> &free, std::size_t first) {
+    for (std::size_t i = first; i + 1 < free.size(); ++i)
+      if (free[i] % 2 == 0 && free[i + 1] == free[i] + 1) {
+        const unsigned found = free[i];
+        const auto at = free.begin() + static_cast<std::ptrdiff_t>(i);
+        free.erase(at, at + 2);
+        return found;
+      }
+    return std::nullopt;
+  }
+
+  /// Behind the kernel's own vector registers. AGPRs are numbered from ACCUM_OFFSET on.
+  unsigned firstVector() const {
+    const codeobj::KernelDescriptor &d = in_.kernel.descriptor;
+    if (d.accum_offset != 0) return d.accum_offset;
+    return in_.kernel.has_metadata && in_.kernel.metadata.vgpr_count != 0
+               ? std::min(in_.kernel.metadata.vgpr_count, d.vgprs)
+               : d.vgprs;
+  }
+  unsigned waveSize() const { return is_wave32_ ? 32 : 64; }
+
+  Status chooseRegisters() {
+    first_vector_ = std::max(firstVector(), kEndRegisters);
+    if (counters_.empty()) return Done{};
+    const std::bitset<128> used = in_.program.used();
+    const unsigned limit = registerLimit();
+    std::vector<unsigned> free;
+    // Where registers are moved when the copy begins, none of them is taken.
+    const unsigned first =
+        std::max(kScratchRegisters, addsPointer() ? registersAtStart() + 2 : kScratchRegisters);
+    for (unsigned r = first; r < limit; ++r)
+      if (!used.test(r)) free.push_back(r);
+    std::size_t taken = 0;
+    const auto take = [&]() -> unsigned {
+      const std::size_t at = taken++;
+      return at < free.size() ? free[at] : 0;
+    };
+    // The arguments' address stays where it is if nobody writes there.
+    arguments_ = kernargRegister();
+    const bool is_written =
+        addsPointer() || std::ranges::any_of(in_.program.instructions, [&](const auto &i) {
+          return i.second.writes.test(arguments_) || i.second.writes.test(arguments_ + 1);
+        });
+    if (is_written) {
+      const auto pair = pairFrom(free, 0);
+      if (!pair) return Error::of("it leaves no pair of scalar registers free");
+      saves_arguments_ = true;
+      arguments_ = *pair;
+    } else {
+      std::erase_if(free, [&](unsigned r) { return r == arguments_ || r == arguments_ + 1; });
+    }
+    if (std::ranges::any_of(counters_, [&](const Counter &c) { return needsScc(c); }))
+      saved_scc_ = take();
+    temporary_ = take();
+    all_lanes_ = take();
+    // If there are not enough for all: counters of loops come first.
+    const auto needed = [](const Counter &c) { return c.kind == Kind::each ? 2u : 1u; };
+    std::size_t all = 0;
+    for (const Counter &c : counters_) all += needed(c);
+    if (taken + all > free.size()) {
+      std::ranges::sort(counters_, {},
+                        [](const Counter &c) { return std::pair(!c.is_in_loop, c.place); });
+      in_lanes_ = pairFrom(free, std::min(++taken, free.size()));
+      if (!in_lanes_) return Error::of("it leaves too few scalar registers free");
+      execution_ = free[taken - 1];
+    }
+    for (Counter &c : counters_) {
+      if (taken + needed(c) > free.size()) {
+        c.kind = c.kind == Kind::uniform ? Kind::uniform_in_lane : Kind::each_in_lane;
+        continue;
+      }
+      if (c.kind != Kind::once) c.executions = take();
+      if (c.kind != Kind::uniform) c.lanes = take();
+    }
+    out_.registers =
+        static_cast<unsigned>(taken + (saves_arguments_ ? 2 : 0) + (in_lanes_ ? 2 : 0));
+    highest_ = std::max(saves_arguments_ ? arguments_ + 1 : 0, in_lanes_ ? *in_lanes_ + 1 : 0);
+    for (std::size_t i = 0; i < taken; ++i) highest_ = std::max(highest_, free[i]);
+    return Done{};
+  }
+
+  /// Nothing can be inserted into a clause of memory instructions.
+  Status checkClauses() const {
+    for (const auto &[address, i] : in_.program.instructions) {
+      if (i.mnemonic != "s_clause") continue;
+      uint64_t at = i.next();
+      for (unsigned n = 0; n <= (i.word & 63); ++n) {
+        if (by_place_.contains(at))
+          return Error::of(fmt::format("a block begins in a clause at {:#x}", at));
+        const auto next = in_.program.instructions.find(at);
+        if (next == in_.program.instructions.end()) break;
+        at = next->second.next();
+      }
+    }
+    return Done{};
+  }
+
+  /// Those of a kind are side by side.
+  void numberCounters() {
+    std::ranges::sort(counters_, {}, [](const Counter &c) { return std::pair(c.kind, c.place); });
+    std::map<Kind, unsigned> taken;
+    unsigned executions = 0, lanes = 0;
+    for (std::size_t i = 0; i < counters_.size(); ++i) {
+      Counter &c = counters_[i];
+      by_place_[c.place] = i;
+      out_.counters[c.place] = static_cast<uint32_t>(i);
+      if (!isInLane(c.kind)) continue;
+      const unsigned n = taken[c.kind]++;
+      if (n % waveSize() == 0) {
+        executions = first_vector_ + out_.vector_registers++;
+        if (c.kind == Kind::each_in_lane) lanes = first_vector_ + out_.vector_registers++;
+      }
+      c.lane = n % waveSize();
+      c.executions = executions, c.lanes = lanes;
+    }
+    out_.counter_count = static_cast<uint32_t>(counters_.size());
+    if (counts_entry_) {
+      out_.of_entry = out_.counter_count++;
+      out_.counters[in_.program.entries.front()] = *out_.of_entry;
+    }
+  }
+
+  // Writing.
+
+  std::string lanesOf(unsigned to) const {
+    return is_wave32_ ? fmt::format("s_bcnt1_i32_b32 s{}, exec_lo", to)
+                      : fmt::format("s_bcnt1_i32_b64 s{}, exec", to);
+  }
+  std::string execTo(const std::string &value) const {
+    return is_wave32_ ? "s_mov_b32 exec_lo, " + value : "s_mov_b64 exec, " + value;
+  }
+
+  std::string saveExec() const {
+    return is_wave32_ ? fmt::format("s_mov_b32 s{}, exec_lo", *in_lanes_)
+                      : fmt::format("s_mov_b64 {}, exec", pairOf(*in_lanes_));
+  }
+  std::string restoreExec() const {
+    return execTo(is_wave32_ ? fmt::format("s{}", *in_lanes_) : pairOf(*in_lanes_));
+  }
+
+  uint32_t put(const std::vector<std::string> &lines) {
+    const auto at = static_cast<uint32_t>(out_.code.size());
+    const std::vector<uint8_t> bytes = assemble_(lines);
+    out_.code.insert(out_.code.end(), bytes.begin(), bytes.end());
+    return at;
+  }
+
+  std::vector<std::string> beginning() const {
+    std::vector<std::string> lines;
+    if (saves_arguments_)
+      lines.push_back(
+          fmt::format("s_mov_b64 {}, {}", pairOf(arguments_), pairOf(kernargRegister())));
+    if (addsPointer())
+      for (unsigned to = kernargRegister(), end = registersAtStart(); to < end; to += 2)
+        lines.push_back(to + 1 < end ? fmt::format("s_mov_b64 {}, {}", pairOf(to), pairOf(to + 2))
+                                     : fmt::format("s_mov_b32 s{}, s{}", to, to + 2));
+    if (std::ranges::any_of(counters_, [](const Counter &c) { return isUniform(c.kind); }))
+      lines.push_back(lanesOf(*all_lanes_));
+    if (out_.vector_registers != 0) {
+      lines.insert(lines.end(), {saveExec(), execTo("-1")});
+      for (unsigned i = 0; i < out_.vector_registers; ++i)
+        lines.push_back(fmt::format("v_mov_b32_e32 v{}, 0", first_vector_ + i));
+      lines.push_back(restoreExec());
+    }
+    std::set<unsigned> values;
+    for (const Counter &c : counters_) {
+      if (isInLane(c.kind)) continue;
+      if (c.kind != Kind::once) values.insert(c.executions);
+      if (c.kind != Kind::uniform) values.insert(c.lanes);
+    }
+    for (auto at = values.begin(); at != values.end(); ++at) {
+      const bool is_pair = *at % 2 == 0 && values.contains(*at + 1);
+      lines.push_back(is_pair ? fmt::format("s_mov_b64 {}, 0", pairOf(*at))
+                              : fmt::format("s_mov_b32 s{}, 0", *at));
+      if (is_pair) ++at;
+    }
+    return lines;
+  }
+
+  void writeEntry() {
+    const std::vector<std::string> lines = beginning();
+    if (in_.program.entries.size() == 1) {
+      put(lines);
+      const uint64_t entry = in_.program.entries.front();
+      if (in_.program.instructions.begin()->first != entry)
+        jumps_.push_back({put({"s_branch 0"}), entry, false});
+      return;
+    }
+    // Hardware that preloads arguments starts behind the entry.
+    const uint32_t first = put({"s_branch 0"});
+    while (out_.code.size() < kPreloadedEntry) put({"s_nop 0"});
+    put(lines);
+    jumps_.push_back({put({"s_branch 0"}), in_.program.entries.back(), false});
+    jumps_.push_back({first, out_.code.size(), true});
+    put(lines);
+    jumps_.push_back({put({"s_branch 0"}), in_.program.entries.front(), false});
+  }
+
+  /// Counts in a lane of a vector register, without VCC.
+  void countInLane(const Counter &c, std::vector<std::string> &lines) const {
+    const char *add = target_.version.major == 9 ? "v_add_u32_e32" : "v_add_nc_u32_e32";
+    const bool has_lanes = c.kind == Kind::each_in_lane;
+    lines.push_back(saveExec());
+    if (has_lanes)
+      lines.insert(lines.end(),
+                   {lanesOf(*temporary_), fmt::format("s_cselect_b32 s{}, 1, 0", execution_)});
+    lines.push_back(is_wave32_ ? fmt::format("s_bfm_b32 exec_lo, 1, {}", c.lane)
+                               : fmt::format("s_bfm_b64 exec, 1, {}", c.lane));
+    lines.push_back(has_lanes ? fmt::format("{0} v{1}, s{2}, v{1}", add, c.executions, execution_)
+                              : fmt::format("{0} v{1}, 1, v{1}", add, c.executions));
+    if (has_lanes) lines.push_back(fmt::format("{0} v{1}, s{2}, v{1}", add, c.lanes, *temporary_));
+    lines.push_back(restoreExec());
+    // Results under another EXEC must not meet on their way to an instruction that reads both.
+    if (target_.version.major == 11) lines.push_back("s_waitcnt_depctr 0xfff");
+  }
+
+  /// As the observer counts: an execution without lanes is none. s_bcnt1 says in SCC whether there
+  /// are any.
+  std::vector<std::string> countingLines(const Counter &c) const {
+    if (c.kind == Kind::uniform && !c.is_in_loop)
+      return {fmt::format("s_mov_b32 s{}, 1", c.executions)};
+    std::vector<std::string> lines;
+    if (needsScc(c)) lines.push_back(fmt::format("s_cselect_b32 s{}, 1, 0", *saved_scc_));
+    switch (c.kind) {
+    case Kind::once: lines.push_back(lanesOf(c.lanes)); break;
+    case Kind::each:
+      lines.insert(lines.end(),
+                   {lanesOf(*temporary_), fmt::format("s_addc_u32 s{0}, s{0}, 0", c.executions),
+                    fmt::format("s_add_u32 s{0}, s{0}, s{1}", c.lanes, *temporary_)});
+      break;
+    case Kind::uniform:
+      lines.push_back(fmt::format("s_add_u32 s{0}, s{0}, 1", c.executions));
+      break;
+    default: countInLane(c, lines);
+    }
+    if (needsScc(c)) lines.push_back(fmt::format("s_cmp_lg_u32 s{}, 0", *saved_scc_));
+    return lines;
+  }
+
+  void writeInstruction(const Instruction &i) {
+    moved_[i.address] = static_cast<uint32_t>(out_.code.size());
+    if (const auto at = by_place_.find(i.address); at != by_place_.end())
+      put(countingLines(counters_[at->second]));
+    instructions_[i.address] = static_cast<uint32_t>(out_.code.size());
+    has_matrix_ |= i.is_matrix;
+    if (i.ends_registers) return; // they are needed until the counters are written
+    if (i.flow == Flow::end) {
+      ends_.push_back(put({"s_branch 0"}));
+      return;
+    }
+    const auto bytes = in_.object.elf().atAddress(i.address, 0);
+    if (i.is_relative)
+      jumps_.push_back({static_cast<uint32_t>(out_.code.size()), *i.target, false});
+    out_.code.insert(out_.code.end(), bytes->begin(), bytes->begin() + i.size);
+  }
+
+  /// Adds the counters of one kind to memory, as many at a time as a wave has lanes.
+  void addToMemory(Kind kind, std::vector<std::string> &lines, std::size_t &done) const {
+    std::vector<const Counter *> all;
+    for (const Counter &c : counters_)
+      if (c.kind == kind) all.push_back(&c);
+    const std::size_t wave = waveSize();
+    const char *atomic =
+        target_.version.major >= 11 ? "global_atomic_add_u64" : "global_atomic_add_x2";
+    for (std::size_t first = 0; first < all.size(); first += wave) {
+      const std::size_t count = std::min(wave, all.size() - first);
+      if (done != 0)
+        lines.insert(lines.end(), {fmt::format("s_add_u32 s4, s4, {}", done * sizeof(fade_counter)),
+                                   "s_addc_u32 s5, s5, 0"});
+      done = count;
+      lines.push_back(count == wave ? execTo("-1")
+                      : is_wave32_  ? fmt::format("s_bfm_b32 exec_lo, {}, 0", count)
+                                    : fmt::format("s_bfm_b64 exec, {}, 0", count));
+      for (std::size_t n = 0; n < count; ++n) {
+        const Counter &c = *all[first + n];
+        if (isInLane(kind)) break;
+        if (kind != Kind::once)
+          lines.push_back(fmt::format("v_writelane_b32 v1, s{}, {}", c.executions, n));
+        if (kind != Kind::uniform)
+          lines.push_back(fmt::format("v_writelane_b32 v2, s{}, {}", c.lanes, n));
+      }
+      if (isInLane(kind))
+        lines.push_back(fmt::format("v_mov_b32_e32 v1, v{}", all[first]->executions));
+      if (kind == Kind::each_in_lane)
+        lines.push_back(fmt::format("v_mov_b32_e32 v2, v{}", all[first]->lanes));
+      lines.push_back("v_mov_b32_e32 v3, 0");
+      if (kind == Kind::once) lines.push_back("v_min_u32_e32 v1, 1, v2");
+      if (isUniform(kind))
+        lines.insert(lines.end(), {fmt::format("v_mul_lo_u32 v2, v1, s{}", *all_lanes_),
+                                   fmt::format("v_mul_hi_u32 v3, v1, s{}", *all_lanes_)});
+      lines.push_back(fmt::format("{} v0, v[2:3], s[4:5] offset:{}", atomic,
+                                  offsetof(fade_counter, more_lanes)));
+      lines.insert(lines.end(), {"v_mov_b32_e32 v2, v1"});
+      if (isUniform(kind)) lines.push_back("v_mov_b32_e32 v3, 0");
+      lines.push_back(fmt::format("{} v0, v[2:3], s[4:5]", atomic));
+    }
+  }
+
+  /// All waves end here.
+  void writeEnd() {
+    end_ = static_cast<uint32_t>(out_.code.size());
+    std::vector<std::string> lines;
+    if (!counters_.empty()) {
+      const bool is_gfx11 = target_.version.major >= 11;
+      // The copy of the counters that this wave adds to follows from the compute unit it is on.
+      const char *place =
+          target_.version.major == 9 ? "hwreg(HW_REG_HW_ID, 8, 8)" : "hwreg(HW_REG_HW_ID1, 10, 10)";
+      const unsigned control = arguments_ == 0 ? 2 : 0, copy = arguments_ == 0 ? 0 : 2;
+      // Loads may still be under way to registers that are used here.
+      lines.push_back("s_waitcnt 0");
+      if (has_matrix_) lines.insert(lines.end(), {"s_nop 15", "s_nop 15"});
+      const char *load2 = is_gfx11 ? "s_load_b64" : "s_load_dwordx2";
+      const char *load4 = is_gfx11 ? "s_load_b128" : "s_load_dwordx4";
+      lines.insert(lines.end(), {fmt::format("{} {}, {}, {:#x}", load2, pairOf(control),
+                                             pairOf(arguments_), controlOffset(in_.kernel)),
+                                 execTo("-1"), "v_mbcnt_lo_u32_b32 v0, -1, 0"});
+      if (!is_wave32_) lines.push_back("v_mbcnt_hi_u32_b32 v0, -1, v0");
+      lines.insert(lines.end(),
+                   {"v_lshlrev_b32_e32 v0, 4, v0", "s_waitcnt 0",
+                    fmt::format("s_getreg_b32 s{}, {}", copy, place),
+                    fmt::format("{} s[4:7], {}, {:#x}", load4, pairOf(control),
+                                offsetof(fade_control, copies)),
+                    "s_waitcnt 0", "s_bitset0_b32 s7, 31",
+                    fmt::format("s_and_b32 s{0}, s{0}, s7", copy),
+                    fmt::format("s_mul_i32 s{0}, s{0}, s6", copy),
+                    fmt::format("s_add_u32 s4, s4, s{}", copy), "s_addc_u32 s5, s5, 0"});
+      std::size_t done = 0;
+      for (const Kind kind : kKinds) addToMemory(kind, lines, done);
+    }
+    lines.push_back("s_endpgm");
+    put(lines);
+    for (const uint32_t end : ends_) jumps_.push_back({end, end_, true});
+    const char *padding = target_.version.major >= 10 ? "s_code_end" : "s_nop 0";
+    put(std::vector<std::string>(kPadding, padding));
+  }
+
+  // Connecting.
+
+  void setWord(uint32_t at, uint32_t value) { std::memcpy(&out_.code[at], &value, sizeof value); }
+  uint32_t word(uint32_t at) const {
+    uint32_t value = 0;
+    std::memcpy(&value, &out_.code[at], sizeof value);
+    return value;
+  }
+
+  Status connect() {
+    for (const Jump &jump : jumps_) {
+      const int64_t to = jump.is_own ? static_cast<int64_t>(jump.target)
+                                     : static_cast<int64_t>(moved_.at(jump.target));
+      const int64_t distance = (to - jump.at - 4) / 4;
+      if (distance < INT16_MIN || distance > INT16_MAX)
+        return Error::of("a branch would be too long");
+      setWord(jump.at, (word(jump.at) & 0xffff0000u) | static_cast<uint16_t>(distance));
+    }
+    return Done{};
+  }
+
+  /// Addresses that are computed from the program counter: of functions that are called the copy's,
+  /// else the same as before.
+  Status moveAddresses() {
+    for (const PcAddress &pc : in_.program.pc_addresses) {
+      const uint64_t target = pc.is_called ? in_.address + moved_.at(pc.target) : pc.target;
+      const uint64_t distance = target - (in_.address + instructions_.at(pc.getpc) + 4);
+      const uint64_t before = pc.target - (pc.getpc + 4);
+      const uint32_t low = instructions_.at(pc.low), high = instructions_.at(pc.high);
+      const auto difference = static_cast<uint32_t>(distance) - static_cast<uint32_t>(before);
+      setWord(low + 4, word(low + 4) + difference);
+      const auto upper = static_cast<uint32_t>(distance >> 32);
+      const Instruction &adds = in_.program.instructions.at(pc.high);
+      if (pc.is_backward) {
+        if (upper != UINT32_MAX || static_cast<int32_t>(distance) >= 0)
+          return Error::of("a jump back would become one forward");
+      } else if (adds.size == 8) {
+        setWord(high + 4, upper);
+      } else {
+        if (upper != 0 && upper != UINT32_MAX) return Error::of("an address would be too far away");
+        constexpr uint32_t zero = 128, minus_one = 193;
+        const bool is_second = (adds.word >> 8 & 255) >= zero;
+        const unsigned shift = is_second ? 8 : 0;
+        setWord(high, (word(high) & ~(255u << shift)) | (upper == 0 ? zero : minus_one) << shift);
+      }
+    }
+    return Done{};
+  }
+
+  void describe() {
+    const auto bytes = in_.object.elf().atAddress(in_.kernel.descriptor_address, 0);
+    std::copy_n(bytes->begin(), out_.descriptor.size(), out_.descriptor.begin());
+    const auto set = [&](std::size_t at, uint32_t value) {
+      std::memcpy(&out_.descriptor[at], &value, sizeof value);
+    };
+    constexpr std::size_t kernarg_size = 8, rsrc1 = 48;
+    set(kernarg_size, controlOffset(in_.kernel) + 8);
+    if (addsPointer()) {
+      constexpr std::size_t rsrc2 = 52, properties = 56;
+      constexpr uint32_t user_count_of_two = 2 << 1, kernarg_pointer = 1 << 3;
+      set(rsrc2, in_.kernel.descriptor.rsrc2 + user_count_of_two);
+      out_.descriptor[properties] |= kernarg_pointer;
+    }
+    const codeobj::KernelDescriptor &d = in_.kernel.descriptor;
+    uint32_t value = d.rsrc1;
+    if (target_.version.major == 9) {
+      constexpr uint32_t shift = 6, mask = 15;
+      const uint32_t needed = (highest_ + 1 + kExtraRegisters + 15) / 16 * 2 - 2;
+      value = (value & ~(mask << shift)) | std::max(value >> shift & mask, needed) << shift;
+    }
+    if (out_.vector_registers != 0) {
+      constexpr std::size_t rsrc3 = 44;
+      constexpr uint32_t mask = 63, accumulators_by = 4;
+      unsigned vectors = first_vector_ + out_.vector_registers;
+      if (d.accum_offset != 0) {
+        const unsigned accumulators = d.vgprs > d.accum_offset ? d.vgprs - d.accum_offset : 0;
+        vectors = (vectors + accumulators_by - 1) / accumulators_by * accumulators_by;
+        set(rsrc3, (d.rsrc3 & ~mask) | (vectors / accumulators_by - 1));
+        vectors += accumulators;
+      }
+      const uint32_t needed = (vectors + d.vgpr_granule - 1) / d.vgpr_granule - 1;
+      value = (value & ~mask) | std::max(value & mask, needed);
+    }
+    set(rsrc1, value);
+  }
+
+  struct Jump {
+    uint32_t at = 0;
+    uint64_t target = 0; ///< an address of the original, or a place in the copy
+    bool is_own = false;
+  };
+
+  const CountingRequest &in_;
+  Assembler &assemble_;
+  const codeobj::Target &target_;
+  const bool is_wave32_;
+  CountingCode out_;
+  std::vector<Counter> counters_;
+  std::map<uint64_t, std::size_t> by_place_;
+  std::map<uint64_t, bool> live_scc_;
+  bool counts_entry_ = false, saves_arguments_ = false, has_matrix_ = false;
+  unsigned arguments_ = 0, highest_ = 0;
+  unsigned first_vector_ = 0, execution_ = 0;
+  std::optional<unsigned> temporary_, saved_scc_, all_lanes_;
+  std::optional<unsigned> in_lanes_;   ///< counters are in lanes as well, and EXEC is kept here
+  std::map<uint64_t, uint32_t> moved_; ///< where jumps to an instruction go
+  std::map<uint64_t, uint32_t> instructions_; ///< where it is itself
+  std::vector<Jump> jumps_;
+  std::vector<uint32_t> ends_;
+  uint32_t end_ = 0;
+};
+
+} // namespace
+
+uint32_t controlOffset(const codeobj::Kernel &kernel) {
+  const uint32_t size =
+      std::max(kernel.descriptor.kernarg_size, kernel.metadata.kernarg_segment_size);
+  return (size + 7) / 8 * 8;
+}
+
+Result<CountingCode> makeCounting(const CountingRequest &request, Assembler &assembler) {
+  return Writer(request, assembler).write();
+}
+
+} // namespace fade::rewrite

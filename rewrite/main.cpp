@@ -1,0 +1,124 @@
+// fade-rewrite INPUT FOLDER [KERNELS]   each code object of a file, into the folder; what was done
+// on
+//                                       stdout. KERNELS is a regular expression.
+// fade-rewrite --object INPUT OUTPUT    one code object, for libfade.so; on stdout a line for each
+//                                       kernel that is left alone (name, tab, reason), then "done"
+//
+// Exit code: 0 something was written, 1 nothing was, 2 it could not be done.
+#include "rewrite/rewrite.h"
+
+#include "base/kernel_expression.h"
+#include "codeobj/demangle.h"
+#include "codeobj/finder.h"
+#include "fade/clone.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <map>
+#include <unistd.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+using fade::rewrite::KernelOutcome;
+using fade::rewrite::Rewritten;
+
+constexpr int kWritten = 0, kNothing = 1, kFailed = 2;
+
+int fail(const std::string &message) {
+  fmt::print(stderr, "fade: rewrite: {}\n", message);
+  return kFailed;
+}
+
+bool writeFile(const fs::path &path, const std::vector<uint8_t> &bytes) {
+  // Somebody may be waiting for it: it is there when it is whole.
+  const fs::path part = fmt::format("{}.{}.part", path.string(), getpid());
+  std::ofstream file(part, std::ios::binary);
+  file.write(reinterpret_cast<const char *>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  std::error_code error;
+  if (file) fs::rename(part, path, error);
+  return file && !error;
+}
+
+/// Kernels that are no twins.
+bool isOriginal(const std::string &name) { return !name.starts_with(FADE_CLONE_PREFIX); }
+
+void say(const KernelOutcome &kernel) {
+  const std::string name = fade::codeobj::demangle(kernel.name);
+  if (!kernel.refusal.empty())
+    fmt::print("  {}: not rewritten: {}\n", name, kernel.refusal);
+  else
+    fmt::print("  {}: {} block counters, {} more SGPRs, {} more VGPRs, code {} -> {} bytes\n", name,
+               kernel.counters, kernel.registers, kernel.vector_registers, kernel.code_before,
+               kernel.code_after);
+}
+
+int rewriteOne(const std::string &input, const std::string &output) {
+  auto blob = fade::codeobj::Blob::readFile(input);
+  if (!blob) return fail(blob.error().message());
+  auto object = fade::codeobj::CodeObject::open(*std::move(blob));
+  if (!object) return fail(object.error().message());
+  const auto result = fade::rewrite::rewriteObject(*object, isOriginal);
+  if (!result) return fail(result.error().message());
+  for (const KernelOutcome &kernel : result->kernels)
+    if (!kernel.refusal.empty()) fmt::print("{}\t{}\n", kernel.name, kernel.refusal);
+  if (!result->file.empty() && !writeFile(output, result->file))
+    return fail("cannot write " + output);
+  fmt::print("done\n");
+  return result->file.empty() ? kNothing : kWritten;
+}
+
+int rewriteAll(const std::string &input, const fs::path &folder, const std::string &kernels) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return fail(fmt::format("cannot make {}: {}", folder.string(), error.message()));
+  const auto expression = fade::readExpression(kernels);
+  if (!expression) return fail(expression.error().message());
+  const auto wants = [&](const std::string &name) {
+    return isOriginal(name) && (kernels.empty() || expression->isIn(name) ||
+                                expression->isIn(fade::codeobj::demangle(name)));
+  };
+  int code = kNothing;
+  std::map<std::string, int> names;
+  fade::codeobj::CodeHandler handler;
+  handler.on_error = [&](const fade::Error &e) { fail(e.message()); };
+  handler.on_code = [&](fade::codeobj::FoundCode found) {
+    const auto object = found.open();
+    if (!object) return fail(object.error().message()), true;
+    const auto result = fade::rewrite::rewriteObject(*object, wants);
+    if (!result) return fail(result.error().message()), true;
+    std::size_t done = 0;
+    for (const KernelOutcome &kernel : result->kernels) done += kernel.refusal.empty();
+    std::string name =
+        fmt::format("{}.{}", fs::path(found.file).stem().string(), found.target.processor);
+    if (const int n = names[name]++; n != 0) name += fmt::format(".{}", n);
+    const fs::path output = folder / (name + ".hsaco");
+    fmt::print("{}: {} of {} kernels rewritten\n", result->file.empty() ? name : output.string(),
+               done, result->kernels.size());
+    for (const KernelOutcome &kernel : result->kernels) say(kernel);
+    if (result->file.empty()) return true;
+    if (!writeFile(output, result->file))
+      return code = fail("cannot write " + output.string()), false;
+    code = kWritten;
+    return true;
+  };
+  if (const auto status = fade::codeobj::findCode(input, handler); !status)
+    return fail(status.error().message());
+  if (code == kNothing && names.empty()) return fail(input + ": no AMD GPU code was found");
+  return code;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() == 3 && words[0] == "--object") return rewriteOne(words[1], words[2]);
+  if (words.size() == 2 || words.size() == 3)
+    return rewriteAll(words[0], words[1], words.size() == 3 ? words[2] : "");
+  std::fputs("fade-rewrite is started by fadeprobe\n", stderr);
+  return kFailed;
+}

@@ -1,0 +1,437 @@
+#include "rewrite/program.h"
+
+#include "isa/llvm_mc.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <set>
+
+namespace fade::rewrite {
+namespace {
+
+using codeobj::read;
+
+constexpr std::size_t kMostInstructions = 1 << 17; ///< of one kernel, against endless ones
+constexpr unsigned kReturnRegister = 30;           ///< and the next one: the caller, by the ABI
+/// An address is computed by so many instructions at most.
+constexpr int kLongestSequence = 24;
+
+Error refusal(uint64_t address, std::string_view what) {
+  return Error::of(fmt::format("{} at {:#x}", what, address));
+}
+
+/// Adds the scalar registers of "SGPR4_SGPR5".
+void addScalars(std::string_view name, std::bitset<128> &to) {
+  while (!name.empty()) {
+    const std::string_view one = name.substr(0, name.find('_'));
+    name.remove_prefix(std::min(one.size() + 1, name.size()));
+    if (!one.starts_with("SGPR")) continue;
+    unsigned number = 0;
+    for (const char c : one.substr(4))
+      if (c >= '0' && c <= '9') number = number * 10 + static_cast<unsigned>(c - '0');
+    if (number < to.size()) to.set(number);
+  }
+}
+
+// Fields of the scalar encodings, which are the same on all processors here.
+unsigned destination(uint32_t word) { return word >> 16 & 127; }
+unsigned source0(uint32_t word) { return word & 255; }
+unsigned source1(uint32_t word) { return word >> 8 & 255; }
+
+/// The value of an operand that is a constant.
+std::optional<uint32_t> constant(unsigned operand, uint32_t literal) {
+  if (operand >= 128 && operand <= 192) return operand - 128;
+  if (operand >= 193 && operand <= 208) return 192 - operand;
+  if (operand == 255) return literal;
+  return std::nullopt;
+}
+
+class Reader {
+public:
+  Reader(const codeobj::CodeObject &object, const codeobj::Kernel &kernel)
+      : object_(object), kernel_(kernel),
+        llvm_(object.target().processor.c_str(), kernel.descriptor.wavefront_size == 32) {}
+
+  Result<Program> read() {
+    program_.entries = {kernel_.code_address};
+    if (kernel_.descriptor.user_sgprs.kernarg_preload_length != 0)
+      program_.entries.push_back(kernel_.code_address + kPreloadedEntry);
+    // Addresses that control goes to through registers are known once they were followed, and may
+    // lead to others.
+    for (bool is_new = true; is_new;) {
+      if (auto status = follow(); !status) return std::move(status).error();
+      findPcAddresses();
+      is_new = followRegisters();
+    }
+    if (auto status = judge(); !status) return std::move(status).error();
+    return std::move(program_);
+  }
+
+private:
+  Result<Instruction> decode(uint64_t address) {
+    const auto bytes = object_.elf().atAddress(address, 0);
+    if (!bytes || address % 4 != 0) return refusal(address, "control leaves the code");
+    // Some LLVMs crash in the message that a constant is cut off.
+    std::array<uint8_t, 20> code{};
+    std::copy_n(bytes->begin(), std::min(bytes->size(), code.size()), code.begin());
+    const auto found = llvm_.registers(code, address);
+    if (found.size == 0 || found.size > bytes->size())
+      return refusal(address, "an instruction that is not known");
+    Instruction i;
+    i.address = address;
+    i.size = found.size;
+    i.mnemonic = found.mnemonic;
+    i.word = *codeobj::read<uint32_t>(code, 0);
+    i.literal = *codeobj::read<uint32_t>(code, 4);
+    for (const std::string &name : found.reads) {
+      addScalars(name, i.reads);
+      if (name == "SCC") i.reads_scc = true;
+    }
+    for (const std::string &name : found.writes) {
+      addScalars(name, i.writes);
+      if (name == "SCC") i.writes_scc = true;
+      if (name.starts_with("EXEC")) i.writes_exec = true;
+    }
+    i.is_matrix = i.mnemonic.starts_with("v_mfma") || i.mnemonic.starts_with("v_smfmac") ||
+                  i.mnemonic.starts_with("v_wmma");
+    i.ends_registers =
+        object_.target().version.major >= 11 && i.mnemonic == "s_sendmsg" && (i.word & 0xff) == 3;
+    setFlow(i);
+    return i;
+  }
+
+  void setFlow(Instruction &i) const {
+    const std::string &name = i.mnemonic;
+    const auto relative = [&](Flow flow) {
+      i.flow = flow;
+      i.is_relative = true;
+      i.target = i.address + 4 + 4 * static_cast<uint64_t>(static_cast<int16_t>(i.word));
+    };
+    if (name.starts_with("s_endpgm")) i.flow = Flow::end;
+    if (name == "s_branch") relative(Flow::jump);
+    if (name.starts_with("s_cbranch_") && !isFork(name)) relative(Flow::conditional);
+    if (name == "s_call_b64") relative(Flow::call);
+    if (const auto at = through_registers_.find(i.address); at != through_registers_.end())
+      i.target = at->second;
+    if (name == "s_swappc_b64") i.flow = Flow::call;
+    if (name == "s_setpc_b64") i.flow = i.target ? Flow::jump : Flow::jump_back;
+  }
+  static bool isFork(const std::string &name) {
+    return name == "s_cbranch_g_fork" || name == "s_cbranch_i_fork" || name == "s_cbranch_join";
+  }
+  /// What changes the flow of control, or names registers, in a way that is not followed.
+  static bool isStrange(const std::string &name) {
+    return isFork(name) || name.starts_with("s_rfe") || name.starts_with("s_subvector") ||
+           name.starts_with("s_movrel") || name == "s_endpgm_ordered_ps_done" ||
+           name == "s_endpgm_saved";
+  }
+
+  /// Finds all instructions that can be reached.
+  Status follow() {
+    program_.instructions.clear();
+    program_.functions.clear();
+    std::vector<uint64_t> to_do = program_.entries;
+    std::set<uint64_t> functions;
+    while (!to_do.empty()) {
+      const uint64_t address = to_do.back();
+      to_do.pop_back();
+      if (program_.instructions.contains(address)) continue;
+      auto i = decode(address);
+      if (!i) return std::move(i).error();
+      if (isStrange(i->mnemonic)) return refusal(address, i->mnemonic);
+      if (i->target) to_do.push_back(*i->target);
+      if (i->flow == Flow::call && i->target) functions.insert(*i->target);
+      if (i->reachesNext()) to_do.push_back(i->next());
+      program_.instructions.emplace(address, *std::move(i));
+      if (program_.instructions.size() > kMostInstructions)
+        return Error::of("it has too many instructions");
+    }
+    program_.functions.assign(functions.begin(), functions.end());
+    // Instructions must not overlap: code that is entered in the middle of one.
+    uint64_t end = 0;
+    for (const auto &[address, i] : program_.instructions) {
+      if (address < end) return refusal(address, "instructions overlap");
+      end = i.next();
+    }
+    return Done{};
+  }
+
+  void findPcAddresses() {
+    program_.pc_addresses.clear();
+    unresolved_.clear();
+    for (const auto &[address, i] : program_.instructions) {
+      if (i.mnemonic != "s_getpc_b64") continue;
+      if (const auto found = pcAddress(i))
+        program_.pc_addresses.push_back(*found);
+      else
+        unresolved_.push_back(address);
+    }
+  }
+
+  /// What is computed from the result of an s_getpc_b64:
+  ///   s_add_u32 s0, s0, LITERAL; s_addc_u32 s1, s1, LITERAL          by compilers
+  ///   s_add_i32 t, LITERAL, 4; s_add_u32 s0, s0, t; s_addc_u32 s1, s1, 0       by Tensile
+  ///   s_add_i32 t, LITERAL, 4; s_abs_i32 t, t; s_sub_u32 s0, s0, t; s_subb_u32 s1, s1, 0
+  std::optional<PcAddress> pcAddress(const Instruction &getpc) const {
+    struct Known {
+      uint32_t value = 0;
+      uint64_t literal = 0; ///< address of the instruction that has it
+      bool is_negated = false;
+    };
+    std::map<unsigned, Known> constants;
+    const unsigned low = destination(getpc.word), high = low + 1;
+    PcAddress found{getpc.address};
+    std::optional<uint32_t> distance;
+    auto at = program_.instructions.find(getpc.address);
+    for (int n = 0; n < kLongestSequence; ++n) {
+      const uint64_t expected = at->second.next();
+      if (++at == program_.instructions.end() || at->first != expected) return std::nullopt;
+      const Instruction &i = at->second;
+      if (i.flow != Flow::next) return std::nullopt;
+      const unsigned to = destination(i.word), a = source0(i.word), b = source1(i.word);
+      const std::string &name = i.mnemonic;
+      const bool has_literal = i.size == 8;
+      if (name == "s_add_u32" && to == low && (a == low || b == low) && !distance) {
+        const unsigned other = a == low ? b : a;
+        if (const auto known = constants.find(other);
+            known != constants.end() && !known->second.is_negated)
+          distance = known->second.value, found.low = known->second.literal;
+        else if (other == 255)
+          distance = i.literal, found.low = i.address;
+        else
+          return std::nullopt;
+      } else if (name == "s_sub_u32" && to == low && a == low && !distance) {
+        const auto known = constants.find(b);
+        if (known == constants.end() || !known->second.is_negated) return std::nullopt;
+        distance = 0 - known->second.value, found.low = known->second.literal;
+        found.is_backward = true;
+      } else if (distance && to == high &&
+                 ((name == "s_addc_u32" && !found.is_backward) ||
+                  (name == "s_subb_u32" && found.is_backward && a == high))) {
+        const unsigned other = a == high ? b : a;
+        if (a != high && b != high) return std::nullopt;
+        const auto upper = constant(other, i.literal);
+        if (!upper || (found.is_backward && *upper != 0)) return std::nullopt;
+        found.high = i.address;
+        found.target =
+            getpc.next() + *distance + (uint64_t{found.is_backward ? UINT32_MAX : *upper} << 32);
+        return found;
+      } else if ((name == "s_add_i32" || name == "s_add_u32") && to != low && to != high &&
+                 constant(a, i.literal) && constant(b, i.literal) && has_literal) {
+        constants[to] = {*constant(a, i.literal) + *constant(b, i.literal), i.address, false};
+      } else if (name == "s_mov_b32" && to != low && to != high && a == 255) {
+        constants[to] = {i.literal, i.address, false};
+      } else if (name == "s_abs_i32" && to == a && constants.contains(to) &&
+                 static_cast<int32_t>(constants[to].value) < 0) {
+        constants[to].value = 0 - constants[to].value;
+        constants[to].is_negated = true;
+      } else if (i.writes.test(low) || i.writes.test(high) || i.reads.test(low) ||
+                 i.reads.test(high)) {
+        return std::nullopt;
+      } else {
+        for (unsigned r = 0; r < kScalarRegisters; ++r)
+          if (i.writes.test(r)) constants.erase(r);
+        if (distance && i.writes_scc) return std::nullopt;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Of each scalar register, the address of pc_addresses that it holds a half of, or -1.
+  struct Holds {
+    int address = -1;
+    bool is_high = false;
+    bool operator==(const Holds &) const = default;
+  };
+  using State = std::array<Holds, 128>;
+
+  static bool isKeptByFunctions(unsigned r) { // in every version of the ABI
+    return (r >= 34 && r <= 39) || (r >= 48 && r <= 55) || (r >= 64 && r <= 71) ||
+           (r >= 80 && r <= 87) || (r >= 96 && r <= 103);
+  }
+
+  void step(const Instruction &i, State &state) const {
+    const State before = state;
+    // Compilers know which registers a function leaves alone, beyond those of the ABI.
+    const auto survives = [&](unsigned r) {
+      return isKeptByFunctions(r) || (i.target && !written_by_functions_.test(r));
+    };
+    for (unsigned r = 0; r < 128; ++r)
+      if (i.writes.test(r) || (i.flow == Flow::call && !survives(r))) state[r] = {};
+    const unsigned to = destination(i.word), from = source0(i.word);
+    if (const auto at = completed_.find(i.address); at != completed_.end()) {
+      const unsigned low = destination(
+          program_.instructions.at(program_.pc_addresses[std::size_t(at->second)].getpc).word);
+      state[low] = {at->second, false};
+      state[low + 1] = {at->second, true};
+    } else if (i.mnemonic == "s_mov_b32" && from < 128) {
+      state[to] = before[from];
+    } else if (i.mnemonic == "s_mov_b64" && from < 127 && to < 127) {
+      state[to] = before[from], state[to + 1] = before[from + 1];
+    }
+  }
+
+  /// Finds out where control goes through registers. True if something new was learnt.
+  bool followRegisters() {
+    completed_.clear();
+    for (std::size_t n = 0; n < program_.pc_addresses.size(); ++n)
+      completed_[program_.pc_addresses[n].high] = static_cast<int>(n);
+    states_.clear();
+    confirmed_.clear();
+    written_by_functions_.reset();
+    for (const uint64_t address : reachedFrom(program_.functions))
+      written_by_functions_ |= program_.instructions.at(address).writes;
+    if (program_.pc_addresses.empty()) return false;
+    std::vector<uint64_t> to_do;
+    const auto meet = [&](uint64_t address, const State &state) {
+      const auto [at, is_new] = states_.try_emplace(address, state);
+      bool has_changed = is_new;
+      for (unsigned r = 0; r < 128 && !is_new; ++r)
+        if (at->second[r] != state[r] && at->second[r].address >= 0)
+          at->second[r] = {}, has_changed = true;
+      if (has_changed) to_do.push_back(address);
+    };
+    for (const uint64_t entry : program_.entries) meet(entry, {});
+    for (const uint64_t function : program_.functions) meet(function, {});
+    while (!to_do.empty()) {
+      const Instruction &i = program_.instructions.at(to_do.back());
+      State state = states_.at(to_do.back());
+      to_do.pop_back();
+      step(i, state);
+      for (const uint64_t next : program_.successors(i)) meet(next, state);
+    }
+    bool is_new = false;
+    for (const auto &[address, i] : program_.instructions) {
+      if (i.mnemonic != "s_setpc_b64" && i.mnemonic != "s_swappc_b64") continue;
+      const unsigned from = source0(i.word);
+      const auto at = states_.find(address);
+      if (at == states_.end() || from > 126) continue;
+      const Holds low = at->second[from], high = at->second[from + 1];
+      if (low.address < 0 || low.is_high || high != Holds{low.address, true}) continue;
+      PcAddress &pc = program_.pc_addresses[static_cast<std::size_t>(low.address)];
+      pc.is_called = true;
+      confirmed_.insert(address);
+      is_new |= through_registers_.emplace(address, pc.target).second;
+    }
+    return is_new;
+  }
+
+  /// Whether all was understood.
+  Status judge() {
+    if (!unresolved_.empty())
+      return refusal(unresolved_.front(), "an address that is computed from the program counter");
+    std::set<uint64_t> targets;
+    for (const auto &[address, i] : program_.instructions)
+      if (i.target) targets.insert(*i.target);
+    for (const PcAddress &pc : program_.pc_addresses) {
+      const auto inside = targets.upper_bound(pc.getpc);
+      if (inside != targets.end() && *inside <= pc.high)
+        return refusal(pc.getpc, "a jump into the computation of an address");
+    }
+    for (const auto &[address, i] : program_.instructions)
+      if ((i.mnemonic == "s_swappc_b64" && !i.target) ||
+          (through_registers_.contains(address) && !confirmed_.contains(address)))
+        return refusal(address, "a call through a pointer");
+    if (auto status = judgeReturns(); !status) return status;
+    return judgeEscapes();
+  }
+
+  /// All instructions that are reached from some, without those of functions that are called.
+  std::set<uint64_t> reachedFrom(std::vector<uint64_t> to_do) const {
+    std::set<uint64_t> seen;
+    while (!to_do.empty()) {
+      const uint64_t address = to_do.back();
+      to_do.pop_back();
+      if (!seen.insert(address).second) continue;
+      for (const uint64_t next : program_.successors(program_.instructions.at(address)))
+        to_do.push_back(next);
+    }
+    return seen;
+  }
+
+  /// A jump through registers that hold no address known here must be the return of a function.
+  Status judgeReturns() const {
+    const std::set<uint64_t> own = reachedFrom(program_.entries),
+                             called = reachedFrom(program_.functions);
+    for (const auto &[address, i] : program_.instructions) {
+      if (i.flow == Flow::jump_back &&
+          (own.contains(address) || source0(i.word) != kReturnRegister))
+        return refusal(address, "a jump to an address in registers");
+      const bool writes_return =
+          i.writes.test(kReturnRegister) || i.writes.test(kReturnRegister + 1);
+      // What may write them in a function: calls, and what brings saved ones back.
+      if (writes_return && called.contains(address) && i.flow != Flow::call &&
+          i.mnemonic != "v_readlane_b32" && !i.mnemonic.starts_with("s_mov_b"))
+        return refusal(address, "a return address that is computed");
+    }
+    return Done{};
+  }
+
+  /// The address of a function that is called is that of its copy: nothing else may see it.
+  Status judgeEscapes() const {
+    for (const auto &[address, state] : states_) {
+      const Instruction &i = program_.instructions.at(address);
+      const bool passes_on = i.mnemonic == "s_setpc_b64" || i.mnemonic == "s_swappc_b64" ||
+                             i.mnemonic == "s_mov_b32" || i.mnemonic == "s_mov_b64";
+      if (passes_on) continue;
+      for (unsigned r = 0; r < kScalarRegisters; ++r)
+        if (i.reads.test(r) && state[r].address >= 0 &&
+            program_.pc_addresses[static_cast<std::size_t>(state[r].address)].is_called)
+          return refusal(address, "the address of a function that is used as data");
+    }
+    return Done{};
+  }
+
+  const codeobj::CodeObject &object_;
+  const codeobj::Kernel &kernel_;
+  sim::LlvmDisassembler llvm_;
+  Program program_;
+  std::map<uint64_t, uint64_t> through_registers_; ///< where s_setpc and s_swappc go
+  std::set<uint64_t> confirmed_; ///< those of them that still hold with all that is known
+  std::bitset<128> written_by_functions_;
+  std::vector<uint64_t> unresolved_;
+  std::map<uint64_t, int> completed_; ///< by the instruction behind which a pair holds an address
+  std::map<uint64_t, State> states_;  ///< before each instruction
+};
+
+} // namespace
+
+std::vector<uint64_t> Program::successors(const Instruction &i) const {
+  std::vector<uint64_t> all;
+  if (i.reachesNext()) all.push_back(i.next());
+  if (i.target && (i.flow == Flow::jump || i.flow == Flow::conditional)) all.push_back(*i.target);
+  return all;
+}
+
+std::bitset<128> Program::used() const {
+  std::bitset<128> all;
+  for (const auto &[address, i] : instructions) all |= i.reads | i.writes;
+  return all;
+}
+
+std::map<uint64_t, bool> Program::sccLiveness() const {
+  std::map<uint64_t, bool> live;
+  // Backwards over the code, until nothing changes: loops take a second time.
+  for (bool has_changed = true; has_changed;) {
+    has_changed = false;
+    for (auto at = instructions.rbegin(); at != instructions.rend(); ++at) {
+      const Instruction &i = at->second;
+      bool is_live = false;
+      // Functions neither take nor return it.
+      if (!i.writes_scc && i.flow != Flow::call)
+        for (const uint64_t next : successors(i)) is_live |= live[next];
+      is_live |= i.reads_scc;
+      bool &known = live[at->first];
+      has_changed |= known != is_live;
+      known = is_live;
+    }
+  }
+  return live;
+}
+
+Result<Program> readProgram(const codeobj::CodeObject &object, const codeobj::Kernel &kernel) {
+  return Reader(object, kernel).read();
+}
+
+} // namespace fade::rewrite

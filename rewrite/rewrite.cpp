@@ -1,0 +1,156 @@
+#include "rewrite/rewrite.h"
+
+#include "rewrite/counting.h"
+#include "rewrite/object_writer.h"
+#include "rewrite/program.h"
+
+#include "base/fnv1a.h"
+#include "dispatch/observed_sites.h"
+#include "fade/clone.h"
+#include "fade/sites.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <exception>
+#include <fmt/format.h>
+#include <set>
+
+namespace fade::rewrite {
+namespace {
+
+constexpr std::array kProcessors = {"gfx90a", "gfx942", "gfx1030", "gfx1100"};
+
+/// The table of a kernel's machine code as that of its twin: with the twin's name and the counters
+/// of blocks. Strings come last in a table.
+std::vector<std::byte> tableOfTwin(const ObservedSites &observed, const CountingCode &code,
+                                   const std::string &twin, uint32_t flags) {
+  std::vector<std::byte> bytes = observed.table;
+  fade_sites header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  bytes.resize(header.strings_offset + header.strings_size);
+  const uint32_t name = header.strings_size;
+  for (const char c : twin) bytes.push_back(static_cast<std::byte>(c));
+  bytes.push_back(std::byte{0});
+  header.strings_size += static_cast<uint32_t>(twin.size()) + 1;
+  bytes.resize((bytes.size() + 7) / 8 * 8);
+
+  fade_site_kernel kernel;
+  std::memcpy(&kernel, bytes.data() + header.kernels_offset, sizeof kernel);
+  kernel.clone = name;
+  kernel.modes = FADE_MODE_COUNTS;
+  kernel.flags = FADE_KERNEL_NO_STREAM | FADE_KERNEL_KEEPS_ARGUMENTS | flags;
+  std::memcpy(bytes.data() + header.kernels_offset, &kernel, sizeof kernel);
+  for (const ObservedPlace &block : observed.blocks) {
+    const auto counter = code.counters.find(block.address);
+    if (counter == code.counters.end()) continue;
+    std::byte *at = bytes.data() + header.sites_offset + block.site * sizeof(fade_site);
+    fade_site site;
+    std::memcpy(&site, at, sizeof site);
+    site.counter = counter->second + 1;
+    site.flags |= FADE_SITE_ALL_LANES | (code.of_entry == counter->second ? FADE_SITE_MISSING : 0);
+    std::memcpy(at, &site, sizeof site);
+  }
+  header.modes = FADE_MODE_COUNTS | FADE_MODE_MACHINE;
+  header.size = bytes.size();
+  header.module_id = 0;
+  std::memcpy(bytes.data(), &header, sizeof header);
+  header.module_id = fnv1a(bytes);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return bytes;
+}
+
+class Rewriter {
+public:
+  Rewriter(const std::shared_ptr<const codeobj::CodeObject> &object, ObjectWriter writer)
+      : object_(object), writer_(std::move(writer)) {}
+
+  KernelOutcome addTwin(std::size_t index) {
+    KernelOutcome outcome;
+    outcome.name = object_->kernelName(index).name;
+    try {
+      if (auto status = add(index, outcome); !status) outcome.refusal = status.error().message();
+    } catch (const std::exception &e) { // of LLVM's assembler
+      outcome.refusal = e.what();
+    }
+    return outcome;
+  }
+  Result<std::vector<uint8_t>> write() { return writer_.write(); }
+
+private:
+  Status add(std::size_t index, KernelOutcome &outcome) {
+    const auto kernel = object_->kernel(index);
+    if (!kernel) return kernel.error();
+    outcome.code_before = kernel->code_size;
+    if (object_->version() < 3) return Error::of("its code object is of version 2");
+    auto observed = makeSites(object_, outcome.name, {.blocks = true, .instructions = false});
+    if (!observed) return std::move(observed).error();
+    auto program = readProgram(*object_, *kernel);
+    if (!program) return std::move(program).error();
+    CountingRequest request{*object_, *kernel, *program, {}, writer_.nextAddress()};
+    for (const ObservedPlace &block : observed->blocks) request.places.push_back(block.address);
+    auto code = makeCounting(request, assemblerFor(kernel->descriptor.wavefront_size == 32));
+    if (!code) return std::move(code).error();
+    outcome.counters = code->counter_count;
+    outcome.registers = code->registers;
+    outcome.vector_registers = code->vector_registers;
+    outcome.code_after = code->code.size();
+    const std::string twin = FADE_CLONE_PREFIX + outcome.name;
+    const bool has_variables =
+        std::ranges::any_of(program->pc_addresses, [&](const PcAddress &address) {
+          return writer_.isWritable(address.target) || isInVariable(address.target);
+        });
+    const uint32_t flags =
+        (kernel->descriptor.wavefront_size == 32 ? FADE_KERNEL_WAVE32 : FADE_KERNEL_WAVE64) |
+        (has_variables ? FADE_KERNEL_HAS_VARIABLES : 0);
+    writer_.addSites(tableOfTwin(*observed, *code, twin, flags));
+    writer_.add({twin, kernel->symbol, std::move(code->code), code->descriptor});
+    return Done{};
+  }
+
+  /// What has a name may be written by the host, also if kernels cannot.
+  bool isInVariable(uint64_t address) const {
+    return std::ranges::any_of(object_->symbols(), [&](const codeobj::Symbol &symbol) {
+      return symbol.type == STT_OBJECT && symbol.binding != STB_LOCAL && address >= symbol.value &&
+             address - symbol.value < symbol.size;
+    });
+  }
+
+  Assembler &assemblerFor(bool is_wave32) {
+    auto &assembler = assemblers_[is_wave32];
+    if (!assembler) assembler = std::make_unique<Assembler>(object_->target().processor, is_wave32);
+    return *assembler;
+  }
+
+  const std::shared_ptr<const codeobj::CodeObject> object_;
+  ObjectWriter writer_;
+  std::array<std::unique_ptr<Assembler>, 2> assemblers_;
+};
+
+} // namespace
+
+Result<Rewritten> rewriteObject(const std::shared_ptr<const codeobj::CodeObject> &object,
+                                const std::function<bool(const std::string &)> &wants) {
+  if (std::ranges::find(kProcessors, object->target().processor) == kProcessors.end())
+    return Error::of(fmt::format("{}: code for {} is not rewritten", object->file(),
+                                 object->target().processor));
+  if (object->elf().findSection(FADE_SITES_SECTION))
+    return Error::of(object->file() + ": it is instrumented already");
+  auto writer = ObjectWriter::open(*object);
+  if (!writer) return std::move(writer).error();
+  Rewriter rewriter(object, *std::move(writer));
+  Rewritten result;
+  bool has_twin = false;
+  for (std::size_t i = 0; i < object->kernelCount(); ++i) {
+    if (!wants(std::string(object->kernelName(i).name))) continue;
+    result.kernels.push_back(rewriter.addTwin(i));
+    has_twin |= result.kernels.back().refusal.empty();
+  }
+  if (!has_twin) return result;
+  auto file = rewriter.write();
+  if (!file) return std::move(file).error();
+  result.file = *std::move(file);
+  return result;
+}
+
+} // namespace fade::rewrite

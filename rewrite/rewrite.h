@@ -1,0 +1,29 @@
+// A finished code object, instrumented without its compiler: each kernel K gets a twin __fade_K
+// that counts the blocks of K's machine code (fade/clone.h, FADE_KERNEL_KEEPS_ARGUMENTS), and a
+// site table that says which counter is that of which block.
+#pragma once
+
+#include "codeobj/code_object.h"
+
+#include <functional>
+
+namespace fade::rewrite {
+
+struct KernelOutcome {
+  std::string name;
+  std::string refusal; ///< why it has no twin; empty: it has one
+  uint32_t counters = 0;
+  unsigned registers = 0, vector_registers = 0; ///< more than the original uses
+  uint64_t code_before = 0, code_after = 0;     ///< bytes
+};
+
+struct Rewritten {
+  std::vector<uint8_t> file; ///< empty if no kernel has a twin
+  std::vector<KernelOutcome> kernels;
+};
+
+/// `wants` chooses kernels by name.
+Result<Rewritten> rewriteObject(const std::shared_ptr<const codeobj::CodeObject> &object,
+                                const std::function<bool(const std::string &)> &wants);
+
+} // namespace fade::rewrite

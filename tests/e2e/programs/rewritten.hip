@@ -1,0 +1,126 @@
+// Kernels of all shapes of control flow, for those who rewrite machine code. Prints a digest of
+// what each of them has written.
+#include "check.h"
+
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+__device__ unsigned found[4];
+__constant__ float weights[4] = {0.5f, 0.25f, 2, 1};
+
+__device__ __attribute__((noinline)) float series(float x, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; i++) sum = sum * x + i;
+  return sum;
+}
+
+__device__ __attribute__((noinline)) int steps(int n) {
+  return n <= 1 ? 0 : 1 + steps(n % 2 == 0 ? n / 2 : 3 * n + 1);
+}
+
+__global__ void straight(const float *in, float *out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i] + weights[i % 4];
+}
+
+__global__ void diverging(const float *in, float *out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float sum = 0;
+  for (int j = 0; j < (i & 15); j++) {
+    if ((i + j) % 3 == 0)
+      sum += in[(i + j) % n];
+    else if (j > 9)
+      break;
+    else
+      sum -= in[j];
+  }
+  out[i] = sum;
+  if (sum > 3) atomicAdd(&found[1], 1u);
+}
+
+__global__ void together(const float *in, float *out, int n, int rounds) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = in[i % n];
+  for (int k = 0; k < rounds; k++) {
+    sum = sum * 1.01f + k;
+    if (k == 3) sum -= 1;
+    for (int l = 0; l < k; l++) sum += in[(i + l) % n] * weights[l % 4];
+  }
+  if (i < n) out[i] = sum;
+}
+
+__global__ void shared(const float *in, float *out, int n) {
+  __shared__ float tile[256];
+  const int i = threadIdx.x;
+  tile[i] = in[(blockIdx.x * 256 + i) % n];
+  __syncthreads();
+  for (int half = 128; half > 0; half /= 2) {
+    if (i < half) tile[i] += tile[i + half];
+    __syncthreads();
+  }
+  if (i == 0) out[blockIdx.x] = tile[0];
+}
+
+__global__ void calling(const float *in, float *out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = series(in[i], i & 7) + series(1.5f, 3);
+}
+
+__global__ void recursive(float *out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = steps(i % 27 + 1);
+}
+
+__global__ void spilling(const float *in, float *out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float last[40];
+  for (int k = 0; k < 40; k++) last[k] = in[(i * 7 + k) % n];
+  for (int k = 0; k < 40; k++) last[static_cast<int>(last[k] * 3) % 40] += k;
+  float sum = 0;
+  for (int k = 0; k < 40; k++) sum += last[k] * k;
+  if (i < n) out[i] = sum;
+}
+
+__global__ void without_arguments() { found[2] += threadIdx.x == 3; }
+
+int main() {
+  constexpr int n = 1000;
+  std::vector<float> host(n);
+  for (int i = 0; i < n; i++) host[i] = i % 17 * 0.25f;
+  float *in = nullptr, *out = nullptr;
+  CHECK(hipMalloc(&in, n * sizeof(float)));
+  CHECK(hipMalloc(&out, n * sizeof(float)));
+  CHECK(hipMemcpy(in, host.data(), n * sizeof(float), hipMemcpyHostToDevice));
+  const auto show = [&](const char *name) {
+    CHECK(hipDeviceSynchronize());
+    CHECK(hipMemcpy(host.data(), out, n * sizeof(float), hipMemcpyDeviceToHost));
+    unsigned digest = 0, all[4];
+    for (const float value : host) {
+      unsigned bits;
+      std::memcpy(&bits, &value, sizeof bits);
+      digest = digest * 31 + bits;
+    }
+    CHECK(hipMemcpyFromSymbol(all, HIP_SYMBOL(found), sizeof all));
+    std::printf("%s %08x %u %u\n", name, digest, all[1], all[2]);
+    CHECK(hipMemset(out, 0, n * sizeof(float)));
+  };
+  CHECK(hipMemset(out, 0, n * sizeof(float)));
+  straight<<<4, 256>>>(in, out, n);
+  show("straight");
+  for (int twice = 0; twice < 2; twice++) diverging<<<4, 256>>>(in, out, n);
+  show("diverging");
+  together<<<dim3(5), 200>>>(in, out, n, 9);
+  show("together");
+  shared<<<3, 256>>>(in, out, n);
+  show("shared");
+  calling<<<4, 256>>>(in, out, n);
+  show("calling");
+  recursive<<<4, 256>>>(out, n);
+  show("recursive");
+  spilling<<<4, 256>>>(in, out, n);
+  show("spilling");
+  without_arguments<<<1, 64>>>();
+  show("without_arguments");
+}

@@ -1,0 +1,145 @@
+"""fadeprobe rewrite and --observe rewrite: kernels that nobody compiles again are instrumented as machine code."""
+import os
+import shutil
+import stat
+
+import fade
+from fade import GPU, LIB, PROBE, program
+
+LEVELS = ["O0", "O1", "O2", "O3"]
+
+
+def blocks(objects):
+    """kernel -> [(block, executions, lanes)], one for each dispatch in order."""
+    found = {}
+    for each in objects:
+        if each["type"] == "blocks":
+            ran = sorted((x["block"], x["executions"], x["lanes"]) for x in each["blocks"] if x["executions"])
+            found.setdefault(each["kernel"].split("(")[0], []).append(ran)
+    return found
+
+
+class Tests(fade.Test):
+    def setUp(self):
+        super().setUp()
+        self.home = {"XDG_CACHE_HOME": self.path("cache")}
+
+    def rewritten(self, app, options=(), env=None, **more):
+        return self.probe(["-i", "--observe", "rewrite", "-a", "BlockCounts", *options], [app], env={**self.home, **(env or {})}, **more)
+
+    def check_level(self, level, refused):
+        """Results are those of the program alone; counts are those that the software GPU sees; `refused` kernels run as they are."""
+        app = program(f"rewritten_{level}")
+        alone = self.software_gpu([app])
+        result = self.rewritten(app)
+        self.assertEqual(result.code, 0, result.stderr)
+        self.assertEqual(result.stdout, alone.stdout)
+        counted = blocks(result.objects())
+        observed = self.probe(["-i", "--observe", "gpu", "-a", "BlockCounts"], [app])
+        truth = blocks(observed.objects())
+        self.assertEqual(set(truth) - set(counted), refused)
+        for kernel, dispatches in counted.items():
+            self.assertEqual(dispatches, truth[kernel], kernel)
+
+    def test_counts_without_optimization(self):
+        self.check_level("O0", {"calling"})
+
+    def test_counts_with_some_optimization(self):
+        self.check_level("O1", set())
+
+    def test_counts_of_optimized_code(self):
+        self.check_level("O2", set())
+
+    def test_counts_with_all_optimizations(self):
+        self.check_level("O3", set())
+
+    def test_kernels_that_are_left_alone_have_a_reason(self):
+        result = self.rewritten(program("rewritten_O0"), ["-v"])
+        self.assertRegex(result.stderr, r"fade: calling\(.*\): the original runs: it has no instrumented twin: a call through a pointer at 0x")
+
+    def test_checks_find_nothing_in_rewritten_code(self):
+        app = program("rewritten_O2")
+        result = self.rewritten(app, env={"FADE_GPU_HAZARDS": "card"})
+        self.assertEqual(result.code, 0)
+        self.assertEqual(result.said, [])
+
+    def test_the_command_makes_code_objects_for_the_kernel_cache(self):
+        app, folder = program("rewritten_O2"), self.path("out")
+        made = self.bare([PROBE, "rewrite", app, "-o", folder, "-k", "shared|calling"])
+        self.assertEqual(made.code, 0, made.stderr)
+        self.assertRegex(made.stdout, rf"{folder}/e2e_rewritten_O2\S*\.{GPU}\.hsaco: 2 of 2 kernels rewritten\n")
+        self.assertRegex(made.stdout, r"  shared\(.*\): \d+ block counters, \d+ more SGPRs, 0 more VGPRs, code \d+ -> \d+ bytes\n")
+        result = self.probe(["-i", "--observe", "pass", "-c", folder, "-a", "BlockCounts"], [app])
+        self.assertEqual(result.stdout, self.software_gpu([app]).stdout)
+        self.assertEqual(set(blocks(result.objects())), {"shared", "calling"})
+
+    def test_the_kernel_cache_does_not_double_variables(self):
+        app, folder = program("rewritten_O2"), self.path("out")
+        self.bare([PROBE, "rewrite", app, "-o", folder])
+        result = self.probe(["-i", "-v", "--observe", "pass", "-c", folder, "-a", "BlockCounts"], [app])
+        self.assertEqual(result.stdout, self.software_gpu([app]).stdout)
+        self.assertTrue({"diverging", "straight"}.isdisjoint(blocks(result.objects())))  # "found", and "weights", which are constant
+        self.assertIn("it uses variables of its code object", result.stderr)
+
+    def test_the_command_refuses_what_it_cannot_do(self):
+        result = self.bare([PROBE, "rewrite", program("rewritten_O2"), "-o", self.path("out"), "--instrument", "accesses"])
+        self.assertEqual(result.code, 2)
+        self.assertEqual(result.stderr, "fadeprobe: rewrite: --instrument accesses: finished code can only be instrumented for counts\n")
+        result = self.bare([PROBE, "rewrite", "/etc/passwd", "-o", self.path("out")])
+        self.assertEqual(result.code, 2)
+        self.assertEqual(result.stderr, "fade: rewrite: /etc/passwd: no AMD GPU code was found\n")
+
+    def helper(self, script):
+        """A folder with FADE's libraries whose fade-rewrite is a script, or is missing."""
+        folder = self.path("lib")
+        os.makedirs(os.path.join(folder, "fade"))
+        shutil.copy(os.path.join(LIB, "libfade.so"), folder)
+        os.symlink(os.path.join(LIB, "libBlockCounts.so"), os.path.join(folder, "libBlockCounts.so"))
+        if script:
+            path = os.path.join(folder, "fade", "fade-rewrite")
+            with open(path, "w") as file:
+                file.write("#!/bin/sh\n" + script)
+            os.chmod(path, stat.S_IRWXU)
+        return folder
+
+    def run_with_helper(self, script, expected, **env):
+        app = program("rewritten_O2")
+        env = {"HSA_TOOLS_LIB": os.path.join(self.helper(script), "libfade.so"), "LD_PRELOAD": os.path.join(LIB, "libfadegpu.so"),
+               "FADE_INSTRUMENTED": "true", "FADE_OBSERVE": "rewrite", "FADE_HANDLERS": "BlockCounts", "FADE_LOG_LOCATION": self.log,
+               "FADE_LOG_FORMAT": "json", **self.home, **env}
+        result = self.bare([app], env)
+        self.assertEqual(result.code, 0)
+        self.assertEqual(result.stdout, self.software_gpu([app]).stdout)
+        self.assertEqual(len([x for x in result.said if "--observe rewrite" in x]), 1, result.said)
+        self.assertRegex("\n".join(result.said), expected)
+
+    def test_a_helper_that_is_killed_changes_nothing(self):
+        self.run_with_helper("kill -9 $$\n", "fade: --observe rewrite: fade-rewrite failed for .*: kernels run as they are")
+
+    def test_a_helper_that_hangs_is_ended(self):
+        self.run_with_helper("exec sleep 1000\n", r"fade: --observe rewrite: fade-rewrite did not answer within \d+ s: kernels run as they are",
+                             FADE_PATIENCE="0.01")
+
+    def test_a_helper_that_is_missing_changes_nothing(self):
+        self.run_with_helper("", "fade: --observe rewrite: cannot run .*/fade-rewrite: No such file or directory: kernels run as they are")
+
+    def test_a_helper_that_writes_rubbish_changes_nothing(self):
+        self.run_with_helper('echo rubbish > "$3"; echo done\n', "fade: --observe rewrite: the runtime does not load")
+
+    def test_rewritten_code_is_kept(self):
+        app = program("rewritten_O2")
+        first = blocks(self.rewritten(app).objects())
+        kept = os.path.join(self.path("cache"), "fade", "rewritten")
+        before = {x: os.stat(os.path.join(kept, x)).st_mtime_ns for x in os.listdir(kept)}
+        self.assertEqual(sorted(x.rsplit(".")[-1] for x in before), ["hsaco", "refused"])
+        self.assertEqual(blocks(self.rewritten(app).objects()), first)
+        self.assertEqual({x: os.stat(os.path.join(kept, x)).st_mtime_ns for x in os.listdir(kept)}, before)
+
+    def test_a_part_of_the_workgroups_is_not_counted(self):
+        result = self.rewritten(program("rewritten_O2"), ["--workgroups", "x=0-0"])
+        self.assertEqual(blocks(result.objects()), {})
+        self.assertIn("rewritten kernels count all workgroups, not a part of them", result.text() + result.stderr)
+
+
+if __name__ == "__main__":
+    fade.main()

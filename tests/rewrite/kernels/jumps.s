@@ -1,0 +1,104 @@
+; Ways to go on in a kernel: those that a rewriter follows, and those that it must not touch.
+.amdgcn_target "amdgcn-amd-amdhsa--gfx90a"
+
+.macro kernel name
+.text
+.globl \name
+.p2align 8
+.type \name,@function
+\name:
+.endm
+
+.macro end name
+.L\name\()_end:
+.size \name, .L\name\()_end - \name
+.section .rodata,"a",@progbits
+.p2align 6
+.amdhsa_kernel \name
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_next_free_vgpr 4
+  .amdhsa_next_free_sgpr 40
+  .amdhsa_accum_offset 4
+.end_amdhsa_kernel
+.endm
+
+; As Tensile jumps far: forward and back.
+kernel long_jumps
+  s_mov_b32 s2, 0
+  s_getpc_b64 s[4:5]
+  s_add_i32 s6, .Lforward-4-.Lfrom, 4
+.Lfrom = .-8
+  s_add_u32 s4, s4, s6
+  s_addc_u32 s5, s5, 0
+  s_setpc_b64 s[4:5]
+.Lback:
+  s_endpgm
+.Lforward:
+  s_getpc_b64 s[4:5]
+  s_add_i32 s6, .Lback-4-.Lfrom2, 4
+.Lfrom2 = .-8
+  s_abs_i32 s6, s6
+  s_sub_u32 s4, s4, s6
+  s_subb_u32 s5, s5, 0
+  s_setpc_b64 s[4:5]
+end long_jumps
+
+; SCC is read in another block than it is written in.
+kernel flag_over_blocks
+  s_cmp_eq_u32 s0, 0
+  s_branch .Lflag
+.Lflag:
+  s_cbranch_scc1 .Lout
+  s_nop 1
+.Lout:
+  s_endpgm
+end flag_over_blocks
+
+kernel calls_pointer
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_waitcnt lgkmcnt(0)
+  s_swappc_b64 s[30:31], s[4:5]
+  s_endpgm
+end calls_pointer
+
+kernel jumps_anywhere
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_waitcnt lgkmcnt(0)
+  s_setpc_b64 s[4:5]
+end jumps_anywhere
+
+kernel looks_at_itself
+  s_getpc_b64 s[4:5]
+  s_load_dword s6, s[4:5], 0x0
+  s_endpgm
+end looks_at_itself
+
+kernel leaves_its_code
+  s_branch 0x7000
+end leaves_its_code
+
+kernel is_no_code
+  .long 0xffffffff
+  s_endpgm
+end is_no_code
+
+; All scalar registers are in use.
+kernel is_full
+  .set i, 0
+  .rept 102
+  s_mov_b32 s[i], 0
+  .set i, i + 1
+  .endr
+  s_cbranch_scc0 .Lfull
+  s_nop 0
+.Lfull:
+  s_endpgm
+end is_full
+
+.amdgpu_metadata
+---
+amdhsa.version: [ 1, 2 ]
+amdhsa.target: amdgcn-amd-amdhsa--gfx90a
+amdhsa.kernels: []
+...
+.end_amdgpu_metadata

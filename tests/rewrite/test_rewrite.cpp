@@ -1,0 +1,206 @@
+#include "codeobj/disassembler.h"
+#include "codeobj/sites.h"
+#include "codeobj/support.h"
+#include "fade/block_counts.h"
+#include "rewrite/counting.h"
+#include "rewrite/rewrite.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <random>
+
+namespace fade::rewrite {
+namespace {
+
+using codeobj::CodeObject;
+using codeobj::testing::contents_of;
+using codeobj::testing::open_object;
+using codeobj::testing::sample;
+
+bool all(const std::string &) { return true; }
+
+std::map<std::string, std::string> refusalsIn(const Rewritten &result) {
+  std::map<std::string, std::string> refusals;
+  for (const KernelOutcome &kernel : result.kernels) refusals[kernel.name] = kernel.refusal;
+  return refusals;
+}
+
+std::shared_ptr<const CodeObject> reopen(const Rewritten &result) {
+  auto object = CodeObject::open(codeobj::Blob::copy(result.file, "rewritten"));
+  EXPECT_TRUE(object) << object.error().message();
+  return object ? *object : nullptr;
+}
+
+class Rewriting : public ::testing::TestWithParam<const char *> {};
+
+TEST_P(Rewriting, LeavesTheOriginalAsItIs) {
+  const auto original = open_object(sample(GetParam()));
+  const auto result = rewriteObject(original, all);
+  ASSERT_TRUE(result) << result.error().message();
+  const auto rewritten = reopen(*result);
+  ASSERT_TRUE(rewritten);
+  for (std::size_t i = 0; i < original->kernelCount(); ++i) {
+    const auto before = original->kernel(i);
+    const auto index = rewritten->findKernel(before->name);
+    ASSERT_TRUE(before && index);
+    const auto after = rewritten->kernel(*index);
+    ASSERT_TRUE(after);
+    EXPECT_EQ(after->code_address, before->code_address);
+    EXPECT_TRUE(std::ranges::equal(*rewritten->code(after->code_address, after->code_size),
+                                   *original->code(before->code_address, before->code_size)));
+  }
+}
+
+TEST_P(Rewriting, GivesEachKernelATwinOfWholeInstructions) {
+  const auto result = rewriteObject(open_object(sample(GetParam())), all);
+  ASSERT_TRUE(result) << result.error().message();
+  const auto object = reopen(*result);
+  ASSERT_TRUE(object);
+  const auto sites = codeobj::Sites::read(*object);
+  ASSERT_TRUE(sites) << sites.error().message();
+  for (const KernelOutcome &outcome : result->kernels) {
+    EXPECT_EQ(outcome.refusal, "") << outcome.name;
+    const auto index = object->findKernel(outcome.name);
+    const auto twin = index ? object->findClone(*index) : std::nullopt;
+    ASSERT_TRUE(twin) << outcome.name;
+    const auto kernel = object->kernel(*twin);
+    ASSERT_TRUE(kernel);
+    EXPECT_EQ(kernel->code_address % 256, 0u);
+    EXPECT_EQ(kernel->code_size, outcome.code_after);
+    const auto disassembler =
+        codeobj::Disassembler::create(object->target(), kernel->descriptor.wavefront_size);
+    ASSERT_TRUE(disassembler);
+    for (const auto &instruction :
+         (*disassembler)
+             ->disassemble(*object->code(kernel->code_address, kernel->code_size),
+                           kernel->code_address))
+      EXPECT_TRUE(instruction.valid()) << outcome.name << ": " << instruction.text;
+    const auto *listed = sites->findKernel(*twin);
+    ASSERT_TRUE(listed) << outcome.name;
+    EXPECT_EQ(counterCount(*listed->module), outcome.counters);
+  }
+}
+
+TEST_P(Rewriting, KeepsTheArgumentsAndAddsOneBehindThem) {
+  const auto result = rewriteObject(open_object(sample(GetParam())), all);
+  ASSERT_TRUE(result);
+  const auto object = reopen(*result);
+  ASSERT_TRUE(object);
+  for (const KernelOutcome &outcome : result->kernels) {
+    const auto original = object->kernel(*object->findKernel(outcome.name));
+    const auto twin = object->kernel(*object->findKernel("__fade_" + outcome.name));
+    ASSERT_TRUE(original && twin);
+    EXPECT_EQ(twin->descriptor.kernarg_size, controlOffset(*original) + 8);
+    EXPECT_GE(controlOffset(*original), original->metadata.kernarg_segment_size);
+    if (outcome.vector_registers == 0) {
+      EXPECT_EQ(twin->descriptor.vgprs, original->descriptor.vgprs);
+    }
+    EXPECT_EQ(twin->descriptor.private_segment_fixed_size,
+              original->descriptor.private_segment_fixed_size);
+    EXPECT_EQ(twin->descriptor.group_segment_fixed_size,
+              original->descriptor.group_segment_fixed_size);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Rewriting,
+                         ::testing::Values("inlined-gfx90a-g", "inlined-gfx942-g",
+                                           "inlined-gfx1030-g", "inlined-gfx1100-g",
+                                           "arguments-gfx90a-v5", "arguments-gfx1030-v4",
+                                           "arguments-gfx1100-v6", "arguments-wave64-v5",
+                                           "arguments-preload-v5"),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+TEST(Rewrite, RefusesWhatItDoesNotFollow) {
+  const auto result = rewriteObject(open_object(FADE_JUMPS), all);
+  ASSERT_TRUE(result) << result.error().message();
+  const auto refusals = refusalsIn(*result);
+  const auto begins = [&](const char *kernel, const char *reason) {
+    EXPECT_TRUE(refusals.at(kernel).starts_with(reason)) << kernel << ": " << refusals.at(kernel);
+  };
+  begins("calls_pointer", "a call through a pointer at 0x");
+  begins("jumps_anywhere", "a jump to an address in registers at 0x");
+  begins("looks_at_itself", "an address that is computed from the program counter at 0x");
+  begins("leaves_its_code", "control leaves the code at 0x");
+  begins("is_no_code", "an instruction that is not known at 0x");
+  begins("is_full", "it leaves no pair of scalar registers free");
+  EXPECT_EQ(refusals.at("long_jumps"), "");
+  EXPECT_EQ(refusals.at("flag_over_blocks"), "");
+}
+
+/// The text of a twin's instructions.
+std::vector<std::string> textOf(const CodeObject &object, const std::string &name) {
+  const auto kernel = object.kernel(*object.findKernel(name));
+  const auto disassembler = codeobj::Disassembler::create(object.target(), 64);
+  std::vector<std::string> lines;
+  for (const auto &i : (*disassembler)
+                           ->disassemble(*object.code(kernel->code_address, kernel->code_size),
+                                         kernel->code_address))
+    lines.push_back(i.text);
+  return lines;
+}
+
+TEST(Rewrite, FollowsLongJumps) {
+  const auto result = rewriteObject(open_object(FADE_JUMPS), all);
+  ASSERT_TRUE(result);
+  const auto object = reopen(*result);
+  const auto kernel = object->kernel(*object->findKernel("__fade_long_jumps"));
+  const auto program = readProgram(*object, *kernel);
+  ASSERT_TRUE(program) << program.error().message();
+  // Both go to places in the copy.
+  ASSERT_EQ(program->pc_addresses.size(), 2u);
+  for (const PcAddress &address : program->pc_addresses) {
+    EXPECT_TRUE(address.is_called);
+    EXPECT_GT(address.target, kernel->code_address);
+    EXPECT_LT(address.target, kernel->code_address + kernel->code_size);
+  }
+}
+
+TEST(Rewrite, LeavesSccAloneWhereItIsReadLater) {
+  const auto result = rewriteObject(open_object(FADE_JUMPS), all);
+  ASSERT_TRUE(result);
+  const auto lines = textOf(*reopen(*result), "__fade_flag_over_blocks");
+  // EXEC never changes and no block is in a loop: the counter can be set without SCC.
+  const auto branch = std::ranges::find_if(
+      lines, [](const auto &line) { return line.starts_with("s_cbranch_scc1"); });
+  ASSERT_NE(branch, lines.end());
+  EXPECT_TRUE(std::prev(branch)->starts_with("s_mov_b32")) << *std::prev(branch);
+}
+
+TEST(Rewrite, RefusesOtherProcessorsAndInstrumentedCode) {
+  EXPECT_FALSE(rewriteObject(open_object(sample("inlined-gfx1201-g")), all));
+  const auto once = rewriteObject(open_object(sample("inlined-gfx90a-g")), all);
+  ASSERT_TRUE(once);
+  const auto twice = rewriteObject(reopen(*once), all);
+  ASSERT_FALSE(twice);
+  EXPECT_NE(twice.error().message().find("it is instrumented already"), std::string::npos);
+}
+
+TEST(Rewrite, DamagedCodeObjectsAreRefusedOrRewritten) {
+  std::mt19937 random(7);
+  const int rounds = FADE_LONG_TESTS ? 2000 : 150;
+  for (const std::string &file : {sample("inlined-gfx90a-g"), std::string(FADE_JUMPS)}) {
+    const auto intact = contents_of(file);
+    for (int round = 0; round < rounds; ++round) {
+      auto bytes = intact;
+      // Headers and tables are where damage hurts most: half of it goes there.
+      for (int n = 0; n < 4; ++n) {
+        const std::size_t end =
+            random() % 2 == 0 ? bytes.size() : std::min<std::size_t>(bytes.size(), 0x400);
+        bytes[random() % end] = static_cast<uint8_t>(random());
+      }
+      if (random() % 8 == 0) bytes.resize(random() % bytes.size());
+      const auto object = CodeObject::open(codeobj::Blob::own(std::move(bytes), "damaged"));
+      if (!object) continue;
+      const auto result = rewriteObject(*object, all);
+      if (result && !result->file.empty())
+        (void)CodeObject::open(codeobj::Blob::copy(result->file, "rewritten"));
+    }
+  }
+}
+
+} // namespace
+} // namespace fade::rewrite
