@@ -150,7 +150,8 @@ public:
         is_wave32_(request.kernel.descriptor.wavefront_size == 32) {}
 
   Result<CountingCode> write() {
-    if (addsPointer() && in_.kernel.descriptor.user_sgprs.count + 2 > kUserRegisters)
+    if (addsPointer() && !hasSpareUserRegisters() &&
+        in_.kernel.descriptor.user_sgprs.count + 2 > kUserRegisters)
       return Error::of("no register is left for a pointer to its arguments");
     chooseCounters();
     if (auto status = chooseRegisters(); !status) return std::move(status).error();
@@ -208,8 +209,21 @@ private:
   /// The kernel itself has no arguments, and its copy gets a pointer to them: what comes behind it
   /// in registers has to be moved back.
   bool addsPointer() const { return !in_.kernel.descriptor.user_sgprs.kernarg_segment_ptr; }
-  /// Registers that are set when a wave of the original begins.
+  /// gfx11 wants some number of user registers, whether they are used or not.
+  bool hasSpareUserRegisters() const {
+    const auto &user = in_.kernel.descriptor.user_sgprs;
+    return user.count >= usedUserRegisters() + 2;
+  }
+  unsigned usedUserRegisters() const {
+    const auto &user = in_.kernel.descriptor.user_sgprs;
+    return kernargRegister() + (user.kernarg_segment_ptr ? 2u : 0u) + (user.dispatch_id ? 2u : 0u) +
+           (user.flat_scratch_init ? 2u : 0u) + (user.private_segment_size ? 1u : 0u) +
+           user.kernarg_preload_length;
+  }
+  /// Registers that are set when a wave of the original begins, up to the last that a pointer more
+  /// would move.
   unsigned registersAtStart() const {
+    if (hasSpareUserRegisters()) return usedUserRegisters();
     const codeobj::KernelDescriptor::SystemRegisters &s = in_.kernel.descriptor.system;
     return in_.kernel.descriptor.user_sgprs.count + s.workgroup_id_x + s.workgroup_id_y +
            s.workgroup_id_z + s.workgroup_info + s.private_segment;
@@ -618,7 +632,7 @@ private:
     if (addsPointer()) {
       constexpr std::size_t rsrc2 = 52, properties = 56;
       constexpr uint32_t user_count_of_two = 2 << 1, kernarg_pointer = 1 << 3;
-      set(rsrc2, in_.kernel.descriptor.rsrc2 + user_count_of_two);
+      if (!hasSpareUserRegisters()) set(rsrc2, in_.kernel.descriptor.rsrc2 + user_count_of_two);
       out_.descriptor[properties] |= kernarg_pointer;
     }
     const codeobj::KernelDescriptor &d = in_.kernel.descriptor;

@@ -31,6 +31,7 @@ class Tests(fade.Test):
         """Results are those of the program alone; counts are those that the software GPU sees; `refused` kernels run as they are."""
         app = program(f"rewritten_{level}")
         alone = self.software_gpu([app])
+        self.assertEqual(alone.code, 0, alone.stderr)
         result = self.rewritten(app)
         self.assertEqual(result.code, 0, result.stderr)
         self.assertEqual(result.stdout, alone.stdout)
