@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace fade::sim {
 namespace {
@@ -494,13 +495,13 @@ uint64_t pairs_read(const HazardUse &use) {
 }
 
 void HazardWindow::advance(const HazardTable &table, uint64_t pc, const HazardUse &use) {
-  read_pairs_ |= pairs_read(use);
+  const uint64_t read_before = std::exchange(read_pairs_, read_pairs_ | pairs_read(use));
   if (use.leaves) return recent_.clear(); // the way there takes longer than any of this
   for (Recent &r : recent_) HazardTable::pass(r.passed, use);
   std::erase_if(recent_, [&](const Recent &r) { return table.is_over(*r.use, r.passed); });
   constexpr size_t most = 64; // where nothing but certain instructions ends a hazard
   if (recent_.size() >= most) recent_.erase(recent_.begin());
-  if (use.first) recent_.push_back({pc, &use, {}});
+  if (use.first) recent_.push_back({pc, &use, {}, read_before});
 }
 
 } // namespace fade::sim

@@ -138,7 +138,8 @@ public:
       for (const Recent &r : recent_)
         if (r.use->first & use.second & ~r.passed.ended) {
           Hazard found = table.between(*r.use, use, r.passed);
-          if (!found.needed || (found.is_obscured && !(read_pairs_ & pair_of(found.at)))) continue;
+          if (!found.needed || (found.is_obscured && !(r.read_before & pair_of(found.at))))
+            continue;
           found.first = r.pc, found.pc = pc;
           report(found);
         }
@@ -150,6 +151,7 @@ private:
     uint64_t pc;
     const HazardUse *use;
     HazardTable::Passed passed;
+    uint64_t read_before; // like read_pairs_
   };
   void advance(const HazardTable &table, uint64_t pc, const HazardUse &use);
   std::vector<Recent> recent_;

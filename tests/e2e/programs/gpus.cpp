@@ -51,13 +51,14 @@ std::string compiled(const char *path) {
 hipModule_t module;
 int wrong = 0;
 
-void run(const char *name, unsigned groups, unsigned items, std::initializer_list<const void *> arguments,
-         unsigned lds = 0) {
+void run(const char *name, unsigned groups, unsigned items,
+         std::initializer_list<const void *> arguments, unsigned lds = 0) {
   hipFunction_t kernel;
   CHECK(hipModuleGetFunction(&kernel, module, name));
   std::vector<void *> pointers;
   for (const void *argument : arguments) pointers.push_back(const_cast<void *>(argument));
-  CHECK(hipModuleLaunchKernel(kernel, groups, 1, 1, items, 1, 1, lds, nullptr, pointers.data(), nullptr));
+  CHECK(hipModuleLaunchKernel(kernel, groups, 1, 1, items, 1, 1, lds, nullptr, pointers.data(),
+                              nullptr));
   CHECK(hipDeviceSynchronize());
 }
 
