@@ -66,7 +66,7 @@ class Install(unittest.TestCase):
 
     def test_the_tree_has_what_users_need(self):
         files = self.files()
-        for pattern in (r"bin/fadeprobe", r"lib/.*libfade\.so", r"lib/.*libfadegpu\.so", r"lib/.*libfadegpu-core\.so", r"lib/.*libfadecheck\.so",
+        for pattern in (r"bin/fadeprobe", r"lib/.*libfade\.so", r"lib/.*libfadegpu\.so", r"lib/.*libfadegpu-core\.so", r"lib/.*libfadecheck\.so", r"lib/.*fade/fade-rewrite",
                         r"lib/.*libfadeinstr\.so", r"lib/.*libfadeinstr-19\.so", r"lib/.*fade/libHeatmap\.so",
                         r"lib/.*fade/libMemoryAnalysis\.so", r"lib/.*fade/libMessageLogger\.so",
                         r"lib/.*fade/libBlockCounts\.so", r"include/fade/handler\.h", r"include/fade/message\.h", r"include/fade/observer\.h",
@@ -92,7 +92,7 @@ class Install(unittest.TestCase):
         self.assertEqual(compiled_for(), able[-1] if able else oldest)
 
     def test_no_file_remembers_the_build_directory(self):
-        binaries = [name for name in sorted(self.files()) if name.endswith((".so", "bin/fadeprobe", "fade-doctor-probe", "fade-trace-writer"))]  # have debug information
+        binaries = [name for name in sorted(self.files()) if name.endswith((".so", "bin/fadeprobe", "fade-doctor-probe", "fade-rewrite", "fade-trace-writer"))]  # have debug information
         for name in sorted(self.files()):
             data = (self.prefix / name).read_bytes()
             self.assertFalse(str(self.scratch / "first").encode() in data, name)
@@ -107,7 +107,7 @@ class Install(unittest.TestCase):
 
     def test_man_page_and_completions_know_every_option(self):
         words = set()
-        for command in ([], ["check"], ["capture"], ["captures"], ["import"], ["replay"], ["optimize"], ["mcp"], ["analyze"], ["report"], ["inspect"], ["doctor"], ["flags"], ["cc"], ["triton"]):
+        for command in ([], ["check"], ["capture"], ["captures"], ["import"], ["replay"], ["optimize"], ["mcp"], ["analyze"], ["report"], ["inspect"], ["doctor"], ["flags"], ["cc"], ["rewrite"], ["triton"]):
             words |= set(re.findall(r"--[a-z][a-z-]+", self.probe_run(*command, "--help").stdout))
         for name in ("share/man/man1/fadeprobe.1", "share/bash-completion/completions/fadeprobe",
                      "share/zsh/vendor-completions/_fadeprobe"):
