@@ -47,6 +47,15 @@ std::optional<Allocation> AllocationMap::free(uint64_t base,
   return at->second;
 }
 
+void AllocationMap::forgetFreed(uint64_t begin, uint64_t end) {
+  const std::unique_lock lock(mutex_);
+  auto at = all_.lower_bound(begin);
+  if (at != all_.begin()) --at;
+  while (at != all_.end() && at->first < end)
+    at = at->second.is_freed && at->second.end_of_block > begin ? all_.erase(at) : std::next(at);
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
 std::optional<Allocation> AllocationMap::find(uint64_t address) const {
   const std::shared_lock lock(mutex_);
   auto at = all_.upper_bound(address);

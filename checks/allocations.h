@@ -46,6 +46,9 @@ public:
   /// The application has freed it. What it was stays known until something else takes its place.
   std::optional<Allocation> free(uint64_t base, const std::array<HostCall, kMostCallers> &by = {});
 
+  /// The host has put something else of its own there: what was freed is forgotten.
+  void forgetFreed(uint64_t begin, uint64_t end);
+
   /// Changes with every add and free: what was looked up before may not hold any more.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 

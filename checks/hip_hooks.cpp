@@ -21,7 +21,9 @@
 #include <algorithm>
 #include <atomic>
 #include <dlfcn.h>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -56,6 +58,7 @@ constexpr bool isRectangle(std::string_view name) {
 constexpr bool allocatesFromPool(std::string_view name) {
   return name == "hipMallocAsync" || name == "hipMallocFromPoolAsync";
 }
+constexpr bool allocatesManaged(std::string_view name) { return name == "hipMallocManaged"; }
 constexpr bool frees(std::string_view name) {
   for (const std::string_view one : {"hipFree", "hipFreeAsync", "hipHostFree"})
     if (name == one) return true;
@@ -94,6 +97,46 @@ template <typename... Rest> void notePool(const char *api, void **memory, uint64
   });
 }
 
+/// Managed memory that HIP takes from the system: ROCr's tables do not see it come and go.
+struct ManagedMemory {
+  std::mutex mutex;
+  std::set<uint64_t> bases;
+  static ManagedMemory &instance() {
+    static auto *managed = new ManagedMemory; // outlives every exit handler
+    return *managed;
+  }
+  bool take(uint64_t base) {
+    const std::lock_guard lock(mutex);
+    return bases.erase(base) != 0;
+  }
+};
+
+void addManaged(uint64_t base, uint64_t size, const CallSite &site) {
+  constexpr uint64_t page = 4096;
+  Allocation a;
+  a.base = base, a.size = size;
+  a.end_of_block = base + (size + page - 1) / page * page;
+  a.on_host = true;
+  a.api = FindingLog::instance().string(site.api);
+  a.callers = callersOf(site);
+  a.path = site.path;
+  AllocationMap::instance().add(a);
+  ManagedMemory &managed = ManagedMemory::instance();
+  const std::lock_guard lock(managed.mutex);
+  managed.bases.insert(base);
+}
+
+/// Now its size is known to the byte.
+template <typename... Rest>
+void noteManaged(const char *api, void **memory, uint64_t size, Rest...) {
+  aside([&] {
+    const auto base = reinterpret_cast<uint64_t>(*memory);
+    const auto known = AllocationMap::instance().find(base);
+    const bool is_pools = known && !known->is_freed && !ManagedMemory::instance().take(base);
+    if (base && !is_pools) addManaged(base, size, callSite(kMostCallers, api));
+  });
+}
+
 /// HIP has refused to free it.
 void reportRefused(uint64_t memory, const char *api) {
   std::optional<AllocationInfo> freed = StreamMemory::instance().freed(memory);
@@ -118,6 +161,7 @@ template <typename... Rest> void noteFree(const char *api, bool is_done, void *m
     const bool is_wanted = options().has(Check::memory);
     if (!is_done) return is_wanted ? reportRefused(base, api) : void();
     const auto by = callersOf(callSite(kMostCallers, api));
+    if (ManagedMemory::instance().take(base)) AllocationMap::instance().free(base, by);
     HostCall callers[kMostCallers];
     std::ranges::copy(by, callers);
     StreamMemory::instance().free(base, callers);
@@ -154,7 +198,8 @@ template <std::size_t Number, typename R, typename... A> struct Hook<Number, R(A
   static inline R (*next)(A...) = nullptr;
   static constexpr std::string_view kName = hip::kFunctions[Number].name;
   static constexpr bool kIsNoted = isDoubtful(kName) || isRow(kName) || isToDevice(kName) ||
-                                   isRectangle(kName) || allocatesFromPool(kName) || frees(kName);
+                                   isRectangle(kName) || allocatesFromPool(kName) ||
+                                   allocatesManaged(kName) || frees(kName);
   static constexpr StreamFunction kStream =
       streamFunction(hip::kFunctions[Number].name, hip::kFunctions[Number].group,
                      hip::kFunctions[Number].parameters);
@@ -183,6 +228,8 @@ template <std::size_t Number, typename R, typename... A> struct Hook<Number, R(A
       if (result == 0) noteRectangleArguments(values...);
     } else if constexpr (allocatesFromPool(kName)) {
       if (result == 0) notePool(kName.data(), values...);
+    } else if constexpr (allocatesManaged(kName)) {
+      if (result == 0) noteManaged(kName.data(), values...);
     } else if constexpr (frees(kName)) {
       noteFree(kName.data(), result == 0, values...);
     }
@@ -281,6 +328,11 @@ void hookHip() {
   const hip::FunctionTable table =
       is_five ? hip::FunctionTable{} : hip::findTable(*library, least, most);
   if (table ? fill(table) : is_five && patch(*library)) InitCheck::knowHostCopies();
+}
+
+void noteSharedPages(const void *memory, uint64_t size) {
+  const CallSite site = callSite(kMostCallers);
+  if (site.api == "hipMallocManaged") addManaged(reinterpret_cast<uint64_t>(memory), size, site);
 }
 
 } // namespace fade::checks

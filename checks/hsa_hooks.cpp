@@ -409,6 +409,14 @@ hsa_status_t asyncBatchCopy(const CopyOperation *operations, uint32_t count, uin
   return hsaApi().amd.hsa_amd_memory_async_batch_copy_fn(operations, count, wait_count, waited);
 }
 
+hsa_status_t setSharedPages(void *memory, size_t size, hsa_amd_svm_attribute_pair_t *attributes,
+                            size_t count) {
+  const hsa_status_t status =
+      hsaApi().amd.hsa_amd_svm_attributes_set_fn(memory, size, attributes, count);
+  if (ok(status)) aside([&] { noteSharedPages(memory, size); });
+  return status;
+}
+
 void replaceForOrder(HsaTables &tables) {
   CoreApiTable &core = tables.core();
   core.hsa_queue_create_fn = queueCreate;
@@ -449,6 +457,7 @@ extern "C" __attribute__((visibility("default"))) bool OnLoad(HsaApiTable *table
   tables.replace(&AmdApi::hsa_amd_memory_pool_allocate_fn, poolAllocate);
   tables.replace(&AmdApi::hsa_amd_memory_pool_free_fn, poolFree);
   tables.replace(&AmdApi::hsa_amd_pointer_info_fn, pointerInfo);
+  tables.replace(&AmdApi::hsa_amd_svm_attributes_set_fn, setSharedPages);
   if (options().has(Check::race)) replaceForOrder(tables);
   aside([] { hookHip(); });
   aside([] { tellOfTorch(); });

@@ -152,6 +152,7 @@ void keepRegistered(const uint64_t *words) {
   AllocationInfo info{};
   const CallSite site = callSite(kMostCallers, "hipHostRegister");
   info.base = words[0], info.size = words[1], info.on_host = 1;
+  AllocationMap::instance().forgetFreed(info.base, info.base + info.size);
   info.number = AllocationMap::instance().takeNumber();
   info.api = FindingLog::instance().string("hipHostRegister");
   std::ranges::copy(callersOf(site), info.callers);

@@ -274,7 +274,7 @@ template <bool broken> int run() {
   shift<broken><<<blocks, threads>>>(p.data, out.data, n), clear();
   sum_without_atomic<broken><<<blocks, threads>>>(out.data, in.data), clear();
   barrier_is_not_global<broken><<<blocks, threads>>>(p.data, out.data), clear();
-  last_block<broken><<<blocks, threads>>>(p.data, count.data, out.data, in.data), clear();
+  last_block<broken><<<24, threads>>>(p.data, count.data, out.data, in.data), clear();
   narrow_fence<broken><<<blocks, threads>>>(p.data, count.data, out.data, in.data), clear();
   spin_lock<broken><<<blocks, threads>>>(count.data, out.data), clear();
   flag<broken><<<2, threads>>>(p.data, q.data, out.data, in.data), clear();

@@ -44,8 +44,31 @@ template <bool broken> void run_pool() {
   HIP(hipStreamSynchronize(stream)); // HIP 5.2 hangs if it is given back, too
 }
 
+// ---- managed memory, which HIP takes from the system
+template <bool broken> __global__ void fill_managed(int *p, int n) {
+  if (int(threadIdx.x) < n) p[threadIdx.x + 900] = 1; // finds: memory says: right after allocation
+}
+template <bool broken> __global__ void use_managed(int *p) {
+  p[threadIdx.x] = 2; // finds: memory says: in freed memory
+}
+template <bool broken> void run_managed() {
+  int *p;
+  HIP(hipMallocManaged(reinterpret_cast<void **>(&p), 4000));
+  p[0] = 7;
+  fill_managed<broken><<<1, 128>>>(p, broken ? 101 : 100);
+  use_managed<false><<<1, 64>>>(p);
+  finish();
+  HIP(hipFree(p));
+  if (!broken) return;
+  use_managed<broken><<<1, 64>>>(p);
+  finish();
+  (void)hipFree(p); // finds: memory says: hipFree of memory that was freed before
+  (void)hipGetLastError();
+}
+
 template <bool broken> int run() {
   run_twice<broken>();
+  run_managed<broken>();
   run_pool<broken>();
   std::printf("done\n");
   return 5;
