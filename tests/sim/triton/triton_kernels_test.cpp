@@ -183,7 +183,9 @@ TEST_P(Triton, HalfPrecisionMatmul) {
   check_product(wide_a, wide_b, dc, m, n, k, k * std::ldexp(1, -24));
 }
 
-INSTANTIATE_TEST_SUITE_P(, Triton, testing::Values("gfx90a", "gfx942", "gfx1030", "gfx1100"),
+INSTANTIATE_TEST_SUITE_P(, Triton,
+                         testing::Values("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx908",
+                                         "gfx950", "gfx1151", "gfx1201"),
                          [](const auto &i) { return std::string(i.param); });
 
 } // namespace
