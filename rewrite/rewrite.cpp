@@ -63,7 +63,9 @@ std::vector<std::byte> tableOfTwin(const ObservedSites &observed, const Counting
 class Rewriter {
 public:
   Rewriter(const std::shared_ptr<const codeobj::CodeObject> &object, ObjectWriter writer)
-      : object_(object), writer_(std::move(writer)) {}
+      : object_(object), writer_(std::move(writer)) {
+    if (const auto map = codeobj::SourceMap::open(object)) map_ = *map;
+  }
 
   KernelOutcome addTwin(std::size_t index) {
     KernelOutcome outcome;
@@ -83,7 +85,8 @@ private:
     if (!kernel) return kernel.error();
     outcome.code_before = kernel->code_size;
     if (object_->version() < 3) return Error::of("its code object is of version 2");
-    auto observed = makeSites(object_, outcome.name, {.blocks = true, .instructions = false});
+    auto observed =
+        makeSites(*object_, map_.get(), outcome.name, {.blocks = true, .instructions = false});
     if (!observed) return std::move(observed).error();
     auto program = readProgram(*object_, *kernel);
     if (!program) return std::move(program).error();
@@ -124,6 +127,7 @@ private:
 
   const std::shared_ptr<const codeobj::CodeObject> object_;
   ObjectWriter writer_;
+  std::shared_ptr<const codeobj::SourceMap> map_; ///< null if there are no lines
   std::array<std::unique_ptr<Assembler>, 2> assemblers_;
 };
 

@@ -291,21 +291,25 @@ private:
 
 Result<ObservedSites> makeSites(const std::shared_ptr<const codeobj::CodeObject> &object,
                                 const std::string &symbol, ObservedParts parts) {
-  const auto index = object->findKernel(symbol);
-  if (!index) return Error::of(object->file() + " has no kernel " + symbol);
-  const auto kernel = object->kernel(*index);
+  const auto map = codeobj::SourceMap::open(object);
+  return makeSites(*object, map ? map->get() : nullptr, symbol, parts);
+}
+
+Result<ObservedSites> makeSites(const codeobj::CodeObject &object, const codeobj::SourceMap *map,
+                                const std::string &symbol, ObservedParts parts) {
+  const auto index = object.findKernel(symbol);
+  if (!index) return Error::of(object.file() + " has no kernel " + symbol);
+  const auto kernel = object.kernel(*index);
   if (!kernel) return kernel.error();
   const auto disassembler =
-      codeobj::Disassembler::create(object->target(), kernel->descriptor.wavefront_size);
+      codeobj::Disassembler::create(object.target(), kernel->descriptor.wavefront_size);
   if (!disassembler) return disassembler.error();
-  const auto map = codeobj::SourceMap::open(object);
-  SiteMaker maker(*object, **disassembler, map ? map->get() : nullptr, parts,
-                  codeobj::hasScratch(*kernel));
+  SiteMaker maker(object, **disassembler, map, parts, codeobj::hasScratch(*kernel));
   maker.function(kernel->code_address, kernel->code_size, true, symbol);
   uint64_t left = kMostFunctionBytes;
-  for (const codeobj::Symbol &function : object->symbols()) {
+  for (const codeobj::Symbol &function : object.symbols()) {
     if (function.type != kFunction || function.size == 0 || function.size > left) continue;
-    if (function.value == kernel->code_address || object->findKernel(function.name)) continue;
+    if (function.value == kernel->code_address || object.findKernel(function.name)) continue;
     left -= function.size;
     maker.function(function.value, function.size, false, std::string(function.name));
   }

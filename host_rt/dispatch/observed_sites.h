@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codeobj/code_object.h"
+#include "codeobj/source_map.h"
 
 #include <cstddef>
 #include <memory>
@@ -32,6 +33,10 @@ struct ObservedSites {
 
 /// The sites of a kernel and of functions that it may call. `object` must have it.
 Result<ObservedSites> makeSites(const std::shared_ptr<const codeobj::CodeObject> &object,
+                                const std::string &symbol, ObservedParts parts);
+/// The same for many kernels of one code object, whose line tables are read once; `map` may be
+/// null.
+Result<ObservedSites> makeSites(const codeobj::CodeObject &object, const codeobj::SourceMap *map,
                                 const std::string &symbol, ObservedParts parts);
 
 } // namespace fade
