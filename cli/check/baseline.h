@@ -23,6 +23,8 @@ public:
   /// JSON lines that `fadeprobe check --json` has written.
   static Result<Baseline> read(const std::string &path);
 
+  bool knows(const std::string &id) const { return ids_.contains(id); }
+  std::size_t size() const { return ids_.size(); }
   /// Sets FoundFinding::is_known.
   void mark(std::vector<FoundFinding> &findings) const;
   /// How many of those in the file are not among the findings.

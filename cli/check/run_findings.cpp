@@ -198,11 +198,20 @@ bool isCheckedRun(const std::string &path) {
 }
 
 int showRunFindings(const CheckOptions &options) {
-  if (!options.sarif.empty() || !options.junit.empty() || !options.baseline.empty() ||
-      !options.suppress.empty() || !options.code.empty() || options.schedules) {
-    complain("check of the folder of a run: only --max, --json, --report and --error-exitcode "
-             "apply; give the others when the application is checked");
+  if (!options.sarif.empty() || !options.junit.empty() || !options.suppress.empty() ||
+      !options.code.empty() || options.schedules) {
+    complain("check of the folder of a run: only --max, --json, --report, --baseline and "
+             "--error-exitcode apply; give the others when the application is checked");
     return kUsageError;
+  }
+  Baseline baseline;
+  if (!options.baseline.empty()) {
+    auto read = Baseline::read(options.baseline);
+    if (!read) {
+      complain("--baseline: " + read.error().message());
+      return kUsageError;
+    }
+    baseline = std::move(*read);
   }
   MergedRun run;
   for (const std::string &folder : host_trace::processFolders(options.capture)) {
@@ -213,18 +222,26 @@ int showRunFindings(const CheckOptions &options) {
       run.problems.push_back(process.error().message());
   }
   for (const std::string &problem : run.problems) complain("left out: " + problem);
-  const std::vector<const Merged *> order = inOrder(run);
+  const std::vector<const Merged *> all = inOrder(run);
+  std::vector<const Merged *> order; // what is new
+  for (const Merged *merged : all)
+    if (!baseline.knows(textIn(merged->json, "id"))) order.push_back(merged);
+  const std::size_t known = all.size() - order.size();
   for (std::size_t i = 0; i < std::min(options.most, order.size()); ++i)
     fmt::print(stderr, "{}\n", withPlaces(*order[i], run.processes));
   if (order.size() > options.most)
     complain(fmt::format("{} more are not shown (--max)", order.size() - options.most));
   complain("check: " + exactnessText(run.inexact));
-  complain(fmt::format(
-      "check: {} finding{} in {} dispatch{} of {} process{}{}{}",
-      order.empty() ? "no" : std::to_string(order.size()), order.size() == 1 ? "" : "s",
-      run.dispatches, run.dispatches == 1 ? "" : "es", run.processes,
-      run.processes == 1 ? "" : "es", run.ranks.empty() ? "" : ", ranks ", rankList(run.ranks)));
-  const std::string lines = jsonLines(order, options.most);
+  std::string text = fmt::format(
+      "check: {} {}finding{} in {} dispatch{} of {} process{}{}{}",
+      order.empty() ? "no" : std::to_string(order.size()), options.baseline.empty() ? "" : "new ",
+      order.size() == 1 ? "" : "s", run.dispatches, run.dispatches == 1 ? "" : "es", run.processes,
+      run.processes == 1 ? "" : "es", run.ranks.empty() ? "" : ", ranks ", rankList(run.ranks));
+  if (known != 0) text += fmt::format("; {} in the baseline", known);
+  if (baseline.size() > known)
+    text += fmt::format("; {} of the baseline not found any more", baseline.size() - known);
+  complain(text);
+  const std::string lines = jsonLines(all, options.most); // the next baseline
   bool is_written = options.json.empty() || writeFile(options.json, lines);
   if (!options.report.empty()) is_written = writePage(options, run, lines) && is_written;
   if (!order.empty() && options.has_error_exitcode) return options.error_exitcode;

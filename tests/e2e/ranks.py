@@ -290,6 +290,18 @@ if __name__ == '__main__':
         self.assertIn("check: 1 finding in 64 dispatches of 4 processes, ranks 0-3\n", said)
         self.assertEqual(glob.glob(self.folder + "*/*/*/*.findings") + glob.glob(self.folder + "*/*/*/*.code-*"), [])
 
+    def test_a_baseline_tells_which_findings_of_a_run_are_new(self):
+        self.done([PROBE, "check", "-o", self.folder, "--checks", "memory", "--", *MPIRUN, "-np", 4, *self.OVERRUNS])
+        known, empty = self.path("known.jsonl"), self.path("empty.jsonl")
+        self.done([PROBE, "check", self.folder, "--json", known, "--error-exitcode", 9], code=9)
+        said = self.done([PROBE, "check", self.folder, "--baseline", known, "--error-exitcode", 9]).stderr
+        self.assertIn("check: no new findings in 64 dispatches of 4 processes, ranks 0-3; 1 in the baseline\n", said)
+        self.assertNotIn("memory: store", said)
+        with open(known) as file, open(empty, "w") as other:
+            other.write(file.read().replace('"id":"', '"id":"x'))
+        said = self.done([PROBE, "check", self.folder, "--baseline", empty, "--error-exitcode", 9], code=9).stderr
+        self.assertIn("check: 1 new finding in 64 dispatches of 4 processes, ranks 0-3; 1 of the baseline not found any more\n", said)
+
     def test_check_behind_the_launcher(self):
         result = self.done([*MPIRUN, "-np", 3, PROBE, "check", "-o", self.folder, "--checks", "memory", "--ranks", "0,2", "--", *self.OVERRUNS])
         self.assertNotIn("memory: store", result.stderr)
