@@ -50,6 +50,15 @@ Factors factorsOf(const Kernel &kernel, uint64_t dispatches) {
   return factors;
 }
 
+/// Bytes that nobody used, of lines that are moved: what recorded workgroups left of a line, others
+/// may use, who find it in L2. All together use as many times more bytes as they are more.
+void scaleMoved(uint64_t &moved, uint64_t &useless, double factor, double all) {
+  uint64_t used = moved - std::min(moved, useless);
+  scale(used, all);
+  scaleAll(factor, moved, useless);
+  useless = std::min(useless, moved - std::min(moved, used));
+}
+
 void scaleAccess(Access &access, const Factors &factors) {
   scaleAll(factors.all, access.executions, access.lanes, access.slots, access.total_bytes,
            access.hottest, access.needed, access.used, access.wasted, access.conflicts,
@@ -59,8 +68,9 @@ void scaleAccess(Access &access, const Factors &factors) {
   CacheTraffic &cache = access.cache;
   uint64_t misses = cache.requests - std::min(cache.requests, cache.l1_hits + cache.l2_hits);
   scaleAll(factors.all, cache.requests, cache.l1_hits);
-  scaleAll(factors.fetched, misses, cache.fetched, cache.unused);
-  scaleAll(factors.written, cache.written, cache.unwanted);
+  scaleAll(factors.fetched, misses);
+  scaleMoved(cache.fetched, cache.unused, factors.fetched, factors.all);
+  scaleMoved(cache.written, cache.unwanted, factors.written, factors.all);
   cache.l2_hits = cache.requests - std::min(cache.requests, cache.l1_hits + misses);
 }
 

@@ -66,6 +66,18 @@ TEST(Sampled, MemoryIsNotReadMoreOftenThanOnceIfAllOfItFitsInL2) {
   EXPECT_EQ(large.accesses[0].cache.fetched, 128000u);
 }
 
+TEST(Sampled, BytesOfALineThatOtherWorkgroupsUseAreNotUseless) {
+  for (const auto &[unused, of_all] : {std::pair(3200u, 0u), std::pair(6000u, 8000u)}) {
+    RunLog log = sampledRun();
+    log.kernels[0].l2_bytes = 1 << 20;
+    log.kernels[0].footprints = {{8000, 6400, 0}, {32000, 0, 3200}};
+    log.accesses[0].cache.unused = unused;
+    scaleSampled(log);
+    EXPECT_EQ(log.accesses[0].cache.fetched, 16000u);
+    EXPECT_EQ(log.accesses[0].cache.unused, of_all) << "20 times as many bytes are used";
+  }
+}
+
 TEST(Sampled, WhatIsTouchedMustFitInL2NotAllThatWasAllocated) {
   RunLog log = sampledRun();
   log.kernels[0].l2_bytes = 1 << 20;
