@@ -5,10 +5,9 @@ if(NOT FADE_PORTABLE)
   return()
 endif()
 include(GNUInstallDirs)
-execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libgcc_s.so.1 OUTPUT_VARIABLE unwinder OUTPUT_STRIP_TRAILING_WHITESPACE)
 execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.a OUTPUT_VARIABLE standard OUTPUT_STRIP_TRAILING_WHITESPACE)
 get_filename_component(standard ${standard} DIRECTORY)
-# The compiler's own libraries are this system's.
+# The compiler's archives are this system's.
 add_link_options(--sysroot=${FADE_PORTABLE} --gcc-install-dir=${standard} -Wl,--as-needed -Wl,--exclude-libs,ALL
   # Plugins of compilers share their standard library.
   $<$<NOT:$<BOOL:$<TARGET_PROPERTY:FADE_COMPILER_PLUGIN>>>:-static-libstdc++>
@@ -19,7 +18,7 @@ add_compile_definitions(FMT_HEADER_ONLY=1)
 
 # By the names of their files: what links in the root lead to may be outside of it. They stand before this system's, which are then not needed.
 set(libraries)
-foreach(name libpthread.so.0 libdl.so.2 librt.so.1 libm.so.6)
+foreach(name libpthread.so.0 libdl.so.2 librt.so.1 libm.so.6 libgcc_s.so.1)
   file(GLOB library ${FADE_PORTABLE}/lib/*-linux-gnu/${name})
   list(APPEND libraries -Wl,${library}) # not as a library, whose folder CMake would tell the loader
 endforeach()
@@ -49,4 +48,4 @@ if(FADE_Zydis_LIBRARY)
   install(FILES ${file} DESTINATION ${CMAKE_INSTALL_LIBDIR} RENAME ${name})
 endif()
 add_library(fade_portable OBJECT ${PROJECT_SOURCE_DIR}/cmake/portable.c)
-link_libraries($<TARGET_OBJECTS:fade_portable> -Wl,${unwinder} ${libraries})
+link_libraries($<TARGET_OBJECTS:fade_portable> ${libraries})

@@ -1,14 +1,60 @@
-// Of newer versions of glibc, what the standard library refers to. Visible to nobody else.
-#include <sys/random.h>
+// Functions of newer versions of glibc that FADE or the standard library use, for binaries that run
+// with older ones (FadePortable.cmake). Visible to nobody else.
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
 
-// Since 2.32: whether there is one thread only. There may always be more.
-__attribute__((visibility("hidden"))) char __libc_single_threaded = 0;
+#pragma GCC visibility push(hidden)
 
-// Since 2.36.
-__attribute__((visibility("hidden"))) uint32_t arc4random(void) {
+// 2.32: whether there is one thread only. There may always be more.
+char __libc_single_threaded = 0;
+
+// 2.32
+const char *sigabbrev_np(int number) {
+  static const struct {
+    int number;
+    const char *name;
+  } names[] = {{SIGHUP, "HUP"},   {SIGINT, "INT"},   {SIGQUIT, "QUIT"}, {SIGILL, "ILL"},
+               {SIGTRAP, "TRAP"}, {SIGABRT, "ABRT"}, {SIGBUS, "BUS"},   {SIGFPE, "FPE"},
+               {SIGKILL, "KILL"}, {SIGUSR1, "USR1"}, {SIGSEGV, "SEGV"}, {SIGUSR2, "USR2"},
+               {SIGPIPE, "PIPE"}, {SIGALRM, "ALRM"}, {SIGTERM, "TERM"}, {SIGCHLD, "CHLD"},
+               {SIGCONT, "CONT"}, {SIGSTOP, "STOP"}, {SIGTSTP, "TSTP"}, {SIGTTIN, "TTIN"},
+               {SIGTTOU, "TTOU"}, {SIGXCPU, "XCPU"}, {SIGXFSZ, "XFSZ"}, {SIGSYS, "SYS"}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+    if (names[i].number == number) return names[i].name;
+  return NULL;
+}
+
+// 2.34. Files that other threads open until the process is started stay open, unless they are
+// close-on-exec.
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from) {
+  DIR *open_files = opendir("/proc/self/fd");
+  if (!open_files) return errno;
+  int error = 0;
+  const struct dirent *entry;
+  while (error == 0 && (entry = readdir(open_files))) {
+    char *end;
+    const long file = strtol(entry->d_name, &end, 10);
+    if (*end == '\0' && end != entry->d_name && file >= from && file != dirfd(open_files))
+      error = posix_spawn_file_actions_addclose(actions, (int)file);
+  }
+  closedir(open_files);
+  return error;
+}
+
+// 2.36
+uint32_t arc4random(void) {
   uint32_t value = 0;
   while (getrandom(&value, sizeof value, 0) != sizeof value) {
   }
   return value;
 }
+
+#pragma GCC visibility pop
