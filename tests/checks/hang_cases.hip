@@ -99,7 +99,7 @@ CASE(endless, (int *out)) {
 // All that is long and yet ends: polls with an end, work without stores.
 CASE(long_work, (int *out, int *flag)) {
   unsigned x = threadIdx.x;
-  for (int i = 0; i < 300000; i++) x = x * 1664525u + 1013904223u;
+  for (int i = 0; i < 3000000; i++) x = x * 1664525u + 1013904223u;
   for (int i = 0; i < 100000 && __hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0; i++) {}
   out[threadIdx.x] = (int)x;
 }

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,11 @@ import zipfile
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 HIP = sys.argv[2]
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "python"))
+# As installed: beside the tools.
+TREE = pathlib.Path(tempfile.mkdtemp(prefix="fade-tree-"))
+subprocess.run(["cmake", "--install", BUILD, "--prefix", TREE, "--strip"], check=True, capture_output=True)
+PYTHON = TREE / "share/fade/python"
+sys.path.insert(0, str(PYTHON))
 import fade  # noqa: E402
 
 PROGRAM = BUILD / "examples/programs/example_transpose"
@@ -151,15 +156,14 @@ markers = {{m["text"]: m for m in fade.read_trace({str(path)!r})["markers"]}}
 assert set(markers) == {{"step", "here"}}, markers
 assert markers["step"]["args"] == "n=5" and markers["step"]["start_ns"] < markers["step"]["end_ns"]
 """
-        run(sys.executable, "-c", code, PYTHONPATH=str(ROOT / "python"), **SOFTWARE_GPU)
+        run(sys.executable, "-c", code, PYTHONPATH=str(PYTHON), **SOFTWARE_GPU)
 
 
 class Wheel(Scratch):
     def test_the_wheel_has_the_tools_and_the_module_inside(self):
-        run("cmake", "--install", BUILD, "--prefix", self.folder / "tree", "--strip")
-        path = pathlib.Path(run(sys.executable, ROOT / "scripts/wheel", self.folder / "tree", "-o", self.folder).stdout.strip())
+        path = pathlib.Path(run(sys.executable, ROOT / "scripts/wheel", TREE, "-o", self.folder).stdout.strip())
         first = path.read_bytes()
-        run(sys.executable, ROOT / "scripts/wheel", self.folder / "tree", "-o", self.folder)
+        run(sys.executable, ROOT / "scripts/wheel", TREE, "-o", self.folder)
         self.assertEqual(first, path.read_bytes())  # reproducible
         wheel = zipfile.ZipFile(path)
         info = next(name for name in wheel.namelist() if name.endswith("/RECORD")).rsplit("/", 1)[0]
@@ -183,4 +187,7 @@ class Wheel(Scratch):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    try:
+        unittest.main(argv=sys.argv[:1])
+    finally:
+        shutil.rmtree(TREE)
