@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
@@ -30,6 +31,18 @@ const char *sigabbrev_np(int number) {
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
     if (names[i].number == number) return names[i].name;
   return NULL;
+}
+
+// 2.33. Numbers beyond 2 GB are not known to the older function.
+struct mallinfo2 mallinfo2(void) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  const struct mallinfo known = mallinfo();
+#pragma GCC diagnostic pop
+  struct mallinfo2 info = {0};
+  info.uordblks = (size_t)known.uordblks;
+  info.fordblks = (size_t)known.fordblks;
+  return info;
 }
 
 // 2.34. Files that other threads open until the process is started stay open, unless they are

@@ -88,7 +88,8 @@ std::vector<std::string> all_code_objects() {
       if (entry.path().extension() == ".hsaco") paths.push_back(entry.path().string());
   }
   // The tools of LLVM 19, with which they are compared, do not know gfx950.
-  std::erase_if(paths, [](const std::string &path) { return path.find("/gfx950/") != std::string::npos; });
+  std::erase_if(paths,
+                [](const std::string &path) { return path.find("/gfx950/") != std::string::npos; });
   std::ranges::sort(paths);
   return paths;
 }
