@@ -137,6 +137,11 @@ std::vector<std::string> warningLines(const RunLog &log) {
   return lines;
 }
 
+const char *countsAre(const RunLog &log) {
+  if (hasEstimates(log)) return "estimates from a sample";
+  return warningLines(log).empty() ? "exact" : "not complete";
+}
+
 /// Kernels with findings whose instructions are not known for sure.
 std::vector<std::string> doubtLines(const RunLog &log, const Findings &findings) {
   std::vector<std::string> lines;
@@ -211,7 +216,7 @@ std::string terminalSummary(const RunLog &log, const Findings &findings, const T
              ? "nothing to gain from memory accesses, by the model of the GPU\n"
              : fmt::format("cycles and gains are those of a model; counts{} are {}\n",
                            doubts.empty() ? "" : " of accesses",
-                           hasEstimates(log) ? "estimates from a sample" : "exact");
+                           countsAre(log));
   return out;
 }
 

@@ -308,6 +308,7 @@ class Software(Page):
     def test_efficiency_says_that_not_all_was_seen(self):
         self.assertIn("3 executions of accesses and blocks were dropped", self.browser.text(".problems"))
         self.assertIn("1 dispatch had not ended", self.browser.text(".problems"))
+        self.assertIn("counts are not complete", self.browser.text(".run"))
         self.assertIn("not all of it was seen", self.browser.run("return document.querySelector('[data-is=efficiency]').parentNode.textContent"))
 
     def test_a_kernel_has_a_page_and_the_page_an_address(self):

@@ -36,7 +36,7 @@ function runCard() {
     ["versions", versions.join(", ")], ["kernels compiled by", compilers.join("; ") || null], ["date", run.date.replace("T", " ").replace("Z", " UTC")],
     ["command", el("span", {class: "mono"}, run.command)], ["seen", run.options.length ? el("span", {class: "mono"}, run.options.join(" ")) : "everything"],
     ["processes", data.runs.length > 1 ? `${count(data.runs.length)}; the first is shown` : null]]),
-    software ? el("p", {class: "soft"}, `The software GPU executes what a card would, instruction by instruction${data.sampled ? "; counts are estimates from a sample" : ": counts are exact"}. Its times are those of the machine it runs on, so none are shown.`) : null);
+    software ? el("p", {class: "soft"}, `The software GPU executes what a card would, instruction by instruction${data.sampled ? "; counts are estimates from a sample" : isPartial() ? "; counts are not complete" : ": counts are exact"}. Its times are those of the machine it runs on, so none are shown.`) : null);
 }
 
 /// What killed the run stands before everything else.
