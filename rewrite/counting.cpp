@@ -62,28 +62,16 @@ public:
   bool isJumpedTo(uint64_t address) const { return predecessors_.contains(address); }
 
 private:
-  /// Everything that is reached from `starts`.
-  std::set<uint64_t> reached(std::vector<uint64_t> to_do) const {
-    std::set<uint64_t> seen;
-    while (!to_do.empty()) {
-      const uint64_t address = to_do.back();
-      to_do.pop_back();
-      if (!seen.insert(address).second) continue;
-      for (const uint64_t next : program_.successors(program_.instructions.at(address)))
-        to_do.push_back(next);
-    }
-    return seen;
-  }
   void findChangedExec() {
     std::vector<uint64_t> starts = program_.functions;
     for (const auto &[address, i] : program_.instructions)
       if (i.writes_exec || i.flow == Flow::call)
         for (const uint64_t next : program_.successors(i)) starts.push_back(next);
-    changed_exec_ = reached(starts);
+    changed_exec_ = program_.reachedFrom(starts);
   }
   /// Strongly connected components (Tarjan), without recursion. All of a function may be in one.
   void findLoops() {
-    in_loop_ = reached(program_.functions);
+    in_loop_ = program_.reachedFrom(program_.functions);
     struct Node {
       std::size_t index = 0, low = 0;
       bool is_open = true;

@@ -280,7 +280,7 @@ private:
     states_.clear();
     confirmed_.clear();
     written_by_functions_.reset();
-    for (const uint64_t address : reachedFrom(program_.functions))
+    for (const uint64_t address : program_.reachedFrom(program_.functions))
       written_by_functions_ |= program_.instructions.at(address).writes;
     if (program_.pc_addresses.empty()) return false;
     std::vector<uint64_t> to_do;
@@ -337,23 +337,10 @@ private:
     return judgeEscapes();
   }
 
-  /// All instructions that are reached from some, without those of functions that are called.
-  std::set<uint64_t> reachedFrom(std::vector<uint64_t> to_do) const {
-    std::set<uint64_t> seen;
-    while (!to_do.empty()) {
-      const uint64_t address = to_do.back();
-      to_do.pop_back();
-      if (!seen.insert(address).second) continue;
-      for (const uint64_t next : program_.successors(program_.instructions.at(address)))
-        to_do.push_back(next);
-    }
-    return seen;
-  }
-
   /// A jump through registers that hold no address known here must be the return of a function.
   Status judgeReturns() const {
-    const std::set<uint64_t> own = reachedFrom(program_.entries),
-                             called = reachedFrom(program_.functions);
+    const std::set<uint64_t> own = program_.reachedFrom(program_.entries),
+                             called = program_.reachedFrom(program_.functions);
     for (const auto &[address, i] : program_.instructions) {
       if (i.flow == Flow::jump_back &&
           (own.contains(address) || source0(i.word) != kReturnRegister))
@@ -396,6 +383,17 @@ private:
 };
 
 } // namespace
+
+std::set<uint64_t> Program::reachedFrom(std::vector<uint64_t> to_do) const {
+  std::set<uint64_t> seen;
+  while (!to_do.empty()) {
+    const uint64_t address = to_do.back();
+    to_do.pop_back();
+    if (!seen.insert(address).second) continue;
+    for (const uint64_t next : successors(instructions.at(address))) to_do.push_back(next);
+  }
+  return seen;
+}
 
 std::vector<uint64_t> Program::successors(const Instruction &i) const {
   std::vector<uint64_t> all;

@@ -8,6 +8,7 @@
 
 #include <bitset>
 #include <map>
+#include <set>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,6 +65,8 @@ struct Program {
 
   /// The instructions that `i` goes on at.
   std::vector<uint64_t> successors(const Instruction &i) const;
+  /// All instructions that are reached from some, without those of functions that are called.
+  std::set<uint64_t> reachedFrom(std::vector<uint64_t> to_do) const;
   /// Addresses before which SCC holds something that is read later.
   std::map<uint64_t, bool> sccLiveness() const;
   /// Scalar registers that any instruction reads or writes.

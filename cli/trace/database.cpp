@@ -1,5 +1,8 @@
 #include "trace/database.h"
 
+#include "fade/json_writer.h"
+
+#include <algorithm>
 #include <filesystem>
 #include <sqlite3.h>
 #include <utility>
@@ -10,6 +13,16 @@ namespace {
 constexpr int kPatience = 60'000; // ms, for another process that writes to the same file
 
 } // namespace
+
+std::string validUtf8(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = text[i] == '\0' ? 0 : utf8Length(text.substr(i));
+    out += length == 0 ? "\xef\xbf\xbd" : text.substr(i, length);
+    i += std::max<std::size_t>(length, 1);
+  }
+  return out;
+}
 
 Statement::Statement(Database &database, std::string_view text) : database_(&database) {
   if (sqlite3_prepare_v2(database.handle_, text.data(), static_cast<int>(text.size()), &statement_,

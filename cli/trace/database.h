@@ -15,6 +15,10 @@ namespace fade::host_trace {
 
 class Database;
 
+/// What is not UTF-8, and zero bytes, replaced: Python, in which tools that read these files are
+/// written, stops at such text.
+std::string validUtf8(std::string_view text);
+
 /// A statement that is run again and again with other values. What goes wrong is kept by the
 /// database.
 class Statement {

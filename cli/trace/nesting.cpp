@@ -10,6 +10,18 @@ constexpr uint32_t kOwnThread = 1; ///< ranges that overlap others are in thread
 
 } // namespace
 
+void findParents(TraceLog &log) {
+  const Nesting nesting(log);
+  for (const Nesting::Item &item : nesting.items()) {
+    if (!item.is_call) continue;
+    for (auto at = item.parent; at; at = nesting.items()[*at].parent)
+      if (nesting.items()[*at].is_call) {
+        log.calls[item.index].parent = nesting.items()[*at].index;
+        break;
+      }
+  }
+}
+
 uint64_t endOf(const TraceLog &log) {
   uint64_t last = 0;
   for (const LoggedCall &call : log.calls) last = std::max({last, call.start_ns, call.end_ns});

@@ -34,6 +34,9 @@ private:
   const TraceLog &log_;
 };
 
+/// Sets the parent of each call: the innermost call of its thread that it lies within.
+void findParents(TraceLog &log);
+
 /// The last time that the trace knows.
 uint64_t endOf(const TraceLog &log);
 

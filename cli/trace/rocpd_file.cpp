@@ -45,17 +45,6 @@ std::string jsonWith(const char *name, std::string_view text) {
   return json.take();
 }
 
-/// Tools expect UTF-8.
-std::string valid(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = text[i] == '\0' ? 0 : utf8Length(text.substr(i));
-    out += length == 0 ? "\xef\xbf\xbd" : text.substr(i, length);
-    i += std::max<std::size_t>(length, 1);
-  }
-  return out;
-}
-
 std::string copyName(events::Direction direction) {
   switch (direction) {
   case events::Direction::host_to_device: return "MEMORY_COPY_HOST_TO_DEVICE";
@@ -124,7 +113,7 @@ private:
   int64_t string(std::string_view text) {
     const auto [at, is_new] = strings_.try_emplace(std::string(text), 0);
     if (!is_new) return at->second;
-    const std::string kept = valid(text);
+    const std::string kept = validUtf8(text);
     find_string_.bindAll(kept);
     if (find_string_.step()) at->second = find_string_.integer(0);
     find_string_.reset();
@@ -168,13 +157,13 @@ private:
     const uint64_t end = endOf(events_, pid);
     known.id = add("info_process", "nid, ppid, pid, init, fini, start, end, command", node_,
                    process.parent_pid, pid, process.start_ns, end, process.start_ns, end,
-                   valid(process.program));
+                   validUtf8(process.program));
     known.processor = add("info_agent",
                           "nid, pid, type, absolute_index, logical_index, type_index, "
                           "name",
                           node_, known.id, "CPU", 0, 0, 0, "CPU");
     known.code = add("info_code_object", "nid, pid, agent_id, uri, storage_type", node_, known.id,
-                     known.processor, "file://" + valid(process.program), "FILE");
+                     known.processor, "file://" + validUtf8(process.program), "FILE");
     return known;
   }
 
@@ -214,7 +203,7 @@ private:
   int64_t kernelOf(Known &known, const Operation &operation) {
     int64_t &id = known.kernels[operation.event.name];
     if (id != 0) return id;
-    const std::string name = valid(events_.textOf(operation.pid, operation.event.name));
+    const std::string name = validUtf8(events_.textOf(operation.pid, operation.event.name));
     events::KernelEvent code{};
     if (const auto process = events_.processes.find(operation.pid);
         process != events_.processes.end())
@@ -274,8 +263,8 @@ private:
       rest.remove_prefix(std::min(end + 3, rest.size()));
       const std::size_t sign = item.find('=');
       if (sign == item.npos) continue;
-      add_argument_.run(event, position++, "", valid(item.substr(0, sign)),
-                        valid(item.substr(sign + 1)));
+      add_argument_.run(event, position++, "", validUtf8(item.substr(0, sign)),
+                        validUtf8(item.substr(sign + 1)));
     }
     if (!logged.error.empty() && logged.error != "hipSuccess")
       add_argument_.run(event, position, "hipError_t", "result", std::string(logged.error));

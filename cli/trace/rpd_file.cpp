@@ -1,6 +1,5 @@
 #include "trace/rpd_file.h"
 
-#include "fade/json_writer.h"
 #include "trace/api_text.h"
 #include "trace/database.h"
 #include "trace/findings.h"
@@ -28,17 +27,6 @@ std::string findingTag(const char *what, int64_t offset) {
 }
 
 std::string hex(uint64_t value) { return fmt::format("{:#x}", value); }
-
-/// Python, in which RPD's tools are written, reads no text that is not UTF-8.
-std::string readable(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = text[i] == '\0' ? 0 : utf8Length(text.substr(i));
-    out += length == 0 ? "\xef\xbf\xbd" : text.substr(i, length);
-    i += std::max<std::size_t>(length, 1);
-  }
-  return out;
-}
 
 /// rpd2tracing.py writes JSON by hand, without escapes.
 std::string plain(std::string text) {
@@ -84,7 +72,7 @@ public:
     for (const auto &[pid, process] : events_.processes)
       if (!process.program.empty())
         add_metadata_.run("fade::process",
-                          readable(processLine(pid, process.program, process.hip_library)));
+                          validUtf8(processLine(pid, process.program, process.hip_library)));
     if (events_.isInSoftware())
       add_metadata_.run(findingTag("times", offset_), std::string(kSoftwareTimes));
     for (const Operation &operation : events_.operations)
@@ -116,7 +104,7 @@ private:
     const auto [at, is_first] = strings_.try_emplace(std::string(text), offset_ + next_string_);
     if (is_first) {
       ++next_string_;
-      add_string_.run(at->second, readable(text));
+      add_string_.run(at->second, validUtf8(text));
     }
     return at->second;
   }
@@ -127,7 +115,7 @@ private:
     const auto [at, is_first] = ustrings_.try_emplace(std::string(text), offset_ + next_ustring_);
     if (is_first) {
       ++next_ustring_;
-      add_ustring_.run(at->second, readable(text));
+      add_ustring_.run(at->second, validUtf8(text));
     }
     return at->second;
   }

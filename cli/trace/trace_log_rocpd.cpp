@@ -257,19 +257,6 @@ private:
   std::unordered_map<int64_t, std::size_t> by_event_, by_stack_;
 };
 
-/// Calls of one thread that lie within another, in order of start.
-void findParents(TraceLog &log) {
-  const Nesting nesting(log);
-  for (const Nesting::Item &item : nesting.items()) {
-    if (!item.is_call) continue;
-    for (auto at = item.parent; at; at = nesting.items()[*at].parent)
-      if (nesting.items()[*at].is_call) {
-        log.calls[item.index].parent = nesting.items()[*at].index;
-        break;
-      }
-  }
-}
-
 /// Sets were read one after the other; a log is in order of time.
 void sortByTime(TraceLog &log) {
   std::vector<std::size_t> order(log.calls.size());

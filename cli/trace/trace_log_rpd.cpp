@@ -65,7 +65,7 @@ public:
     Statement processes(database_, "SELECT value FROM rocpd_metadata WHERE tag = 'fade::process'");
     while (processes.step()) log.processes.push_back(processes.text(0));
     readCalls();
-    findParents();
+    findParents(log);
     readStacks();
     readOperations();
   }
@@ -152,18 +152,6 @@ private:
     if (!isAllocation(call.function) && !isRelease(call.function)) return;
     call.to = first({"ptr", "dev_ptr", "devPtr"});
     if (const std::string_view size = arguments["size"]; !size.empty()) call.bytes = numberIn(size);
-  }
-
-  void findParents() {
-    const Nesting nesting(log);
-    for (const Nesting::Item &item : nesting.items()) {
-      if (!item.is_call) continue;
-      for (auto at = item.parent; at; at = nesting.items()[*at].parent)
-        if (nesting.items()[*at].is_call) {
-          log.calls[item.index].parent = nesting.items()[*at].index;
-          break;
-        }
-    }
   }
 
   /// The innermost frame has the depth 0.
