@@ -8,8 +8,8 @@
 
 #include <bitset>
 #include <map>
-#include <set>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 

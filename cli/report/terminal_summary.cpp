@@ -215,8 +215,7 @@ std::string terminalSummary(const RunLog &log, const Findings &findings, const T
   out += findings.list.empty()
              ? "nothing to gain from memory accesses, by the model of the GPU\n"
              : fmt::format("cycles and gains are those of a model; counts{} are {}\n",
-                           doubts.empty() ? "" : " of accesses",
-                           countsAre(log));
+                           doubts.empty() ? "" : " of accesses", countsAre(log));
   return out;
 }
 
