@@ -26,11 +26,6 @@ uint32_t wavesPerGroup(const ObservedDispatch &d) {
   return ceilDiv(d.workgroup[0] * d.workgroup[1] * d.workgroup[2], d.lanes);
 }
 
-/// Of an access by one lane, for UnderWay.
-uint64_t placeOf(const ObservedAccess &access) {
-  return std::has_single_bit(access.lanes) ? access.address[std::countr_zero(access.lanes)] : 0;
-}
-
 uint64_t wavesOf(const ObservedDispatch &d) {
   uint64_t groups = 1;
   for (int i = 0; i < 3; ++i) groups *= ceilDiv(d.grid[i], d.workgroup[i]);
@@ -40,8 +35,9 @@ uint64_t wavesOf(const ObservedDispatch &d) {
 } // namespace
 
 DispatchRaces::DispatchRaces(const ObservedDispatch &d, const ObservedMemory &m)
-    : dispatch(d), memory(m), histories(wavesOf(d)), counts_stores_apart(isFrom10(d.gpu)),
-      must_write_back(isFrom94(d.gpu)), kernel_(d.kernel), gpu_(d.gpu),
+    : dispatch(d), memory(m), counts_stores_apart(isFrom10(d.gpu)),
+      must_write_back(isFrom94(d.gpu)), times{counts_stores_apart || must_write_back ? 2u : 1u},
+      histories(wavesOf(d), times), kernel_(d.kernel), gpu_(d.gpu),
       waves_per_group_(wavesPerGroup(d)) {
   dispatch.kernel = kernel_.c_str(), dispatch.gpu = gpu_.c_str();
   for (int i = 0; i < 3; ++i) groups_[i] = ceilDiv(d.grid[i], d.workgroup[i]);
@@ -69,7 +65,7 @@ Place DispatchRaces::place(const Mark &mark, uint64_t address) const {
   const auto distance = static_cast<int32_t>(mark.site << kStackBits) >> kStackBits;
   const uint64_t pc = dispatch.entry + static_cast<uint64_t>(int64_t{distance} * 4);
   setSite(p, siteOf(pc, static_cast<StackId>(mark.site >> (32 - kStackBits))), &stacks);
-  p.kind = mark.kind;
+  p.kind = static_cast<uint8_t>(mark.accessKind());
   const uint32_t flat = mark.wave / waves_per_group_;
   ObservedGroup group;
   group.id[0] = flat % groups_[0];
@@ -132,9 +128,9 @@ ShadowPage *GroupRaces::onlyPage(const ObservedAccess &access) {
 Time GroupRaces::takeTime(WaveRaces &w, const ObservedAccess &access) const {
   ++w.now;
   if (access.path == AccessPath::scalar) return w.now;
-  const bool stores =
-      access.kind == AccessKind::store || (access.kind == AccessKind::atomic && !access.returns);
-  (stores && dispatch_->counts_stores_apart ? w.stores : w.loads).add(w.now, placeOf(access));
+  const bool writes = access.kind != AccessKind::load;
+  const bool is_counted_apart = writes && !access.returns && dispatch_->counts_stores_apart;
+  (is_counted_apart ? w.stores : w.loads).add(w.now, writes);
   if (dispatch_->must_write_back && access.kind == AccessKind::store && !access.device)
     w.dirty = std::min(w.dirty, w.now);
   return w.now;
@@ -144,15 +140,12 @@ Time GroupRaces::takeTime(WaveRaces &w, const ObservedAccess &access) const {
 /// for a lock do little else.
 void GroupRaces::release(Lane &lane, Meeting &meeting) const {
   const WaveRaces &w = lane.wave;
-  if (!lane.passes_on) {
-    std::vector<Time> local = w.heard;
-    local[w.id - first_] = lane.visible;
-    lane.passes_on = Clocks::raised(w.seen, first_, local);
-  }
+  if (!lane.passes_on)
+    lane.passes_on = dispatch_->histories.passedOn(w.id, lane.done, w.seen, first_, w.heard);
   meeting.left = Clocks::join(meeting.left, lane.passes_on);
   const bool in_order = ordered_ != nullptr;
   if (!in_order) meeting.left_unordered = Clocks::join(meeting.left_unordered, lane.passes_on);
-  const Meeting::Release mine{w.id, lane.mark.time, lane.visible, lane.mark.site, in_order};
+  const Meeting::Release mine{w.id, lane.mark.time, lane.done, lane.mark.site, in_order};
   for (Meeting::Release &r : meeting.releases)
     if (r.wave == mine.wave && r.in_order == mine.in_order) {
       r = mine;
@@ -208,7 +201,7 @@ void GroupRaces::putWrite(const Lane &lane, ShadowPage &page, uint32_t dword) co
   const bool is_same_access = last.wave == w.id && last.time == lane.mark.time;
   const uint32_t mask = maskOfBytes(lane.mark.bytes);
   if (common && !is_same_access) {
-    const bool is_known = last.wave == w.id || heard(w, w.seen, last.wave) >= last.time;
+    const bool is_known = last.wave == w.id || hasHeard(w, w.seen, last);
     const uint32_t different = (lane.value ^ value) & maskOfBytes(common);
     if (!is_known || different) {
       ShadowPage::Writes &earlier = dispatch_->shadow.made(page.earlier_write);
@@ -224,8 +217,8 @@ void GroupRaces::keep(const WaveRaces &w, Meeting &meeting, const Mark &mark) co
   auto &marks = meeting.marks;
   auto at = std::ranges::find_if(marks, [&](const Mark &m) { return m.time && m.wave == w.id; });
   if (at == marks.end())
-    at = std::ranges::find_if(
-        marks, [&](const Mark &m) { return !m.time || heard(w, w.seen, m.wave) >= m.time; });
+    at = std::ranges::find_if(marks,
+                              [&](const Mark &m) { return !m.time || hasHeard(w, w.seen, m); });
   if (at == marks.end()) at = marks.begin() + meeting.oldest++ % marks.size();
   *at = mark;
 }
@@ -251,8 +244,7 @@ void GroupRaces::load(Lane &lane, ShadowPage &page, uint32_t dword) {
     if (is_local) w.taken.push_back({&page, dword, false, lane.mark.site});
   }
   Mark &first = dispatch_->shadow.made(page.read)[dword];
-  const bool may_replace =
-      !first.time || first.wave == w.id || heard(w, w.seen, first.wave) >= first.time;
+  const bool may_replace = !first.time || first.wave == w.id || hasHeard(w, w.seen, first);
   Mark &mark = may_replace ? first : dispatch_->shadow.made(page.second_read)[dword];
   page.put(dword, mark, lane.mark);
 }
@@ -270,7 +262,7 @@ void GroupRaces::store(Lane &lane, ShadowPage &page, uint32_t dword) {
     // One that opens a lock, for example.
     release(lane, *meeting);
     Mark mark = lane.mark;
-    mark.kind = kAtomic;
+    mark.kind = kAtomic & 3;
     keep(w, *meeting, mark);
     return;
   }
@@ -296,7 +288,7 @@ void GroupRaces::atomic(Lane &lane, ShadowPage &page, uint32_t dword) {
 /// holds for all.
 bool GroupRaces::isAgain(Lane &lane, ShadowPage &page) const {
   if (lane.access.kind == AccessKind::store) return false;
-  const uint8_t bytes = lane.mark.bytes;
+  const auto bytes = static_cast<uint8_t>(lane.mark.bytes);
   const bool is_again =
       lane.last_page == &page && lane.last_at == lane.at && lane.last_bytes == bytes;
   lane.last_page = &page, lane.last_at = lane.at, lane.last_bytes = bytes;
@@ -327,18 +319,21 @@ void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
   lane.mark.wave = w.id;
   lane.mark.time = takeTime(w, access);
   lane.mark.site = dispatch_->packed(access.pc);
-  lane.mark.kind = static_cast<uint8_t>(access.kind) & 7;
+  lane.mark.kind = static_cast<uint8_t>(access.kind) & 3;
   lane.mark.setSize(access.size);
-  lane.visible = std::min(w.visible(placeOf(access)), lane.mark.time - 1);
-  lane.mark.lag = static_cast<uint8_t>(std::min<Time>(255, lane.mark.time - lane.visible));
-  lane.mark.tells = access.kind == AccessKind::store && has_stored_ && lane.mark.lag == 1;
+  lane.done = w.done();
+  for (Time *done : {&lane.done.loads, &lane.done.stores})
+    *done = std::min(*done, lane.mark.time - 1);
+  lane.mark.setDone(lane.done);
+  lane.mark.tells = access.kind == AccessKind::store && has_stored_ && lane.mark.lag == 1 &&
+                    lane.mark.load_lag == 1;
   has_stored_ |= access.kind != AccessKind::load;
   if (access.kind == AccessKind::atomic && (ordered_ = onlyPage(access))) ordered_->order.lock();
   ShadowPage *locked = nullptr;
   for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
     const auto number = static_cast<unsigned>(std::countr_zero(lanes));
     const uint64_t begin = access.address[number], end = begin + access.size;
-    lane.mark.lane = static_cast<uint8_t>(number);
+    lane.mark.lane = number & 63;
     for (uint64_t at = begin; at < end; at = (at | 3) + 1) {
       ShadowPage *touched = page(at);
       if (touched != locked) {
@@ -347,9 +342,9 @@ void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
       }
       if (!touched) continue;
       const uint64_t n = std::min(end, (at | 3) + 1) - at;
-      lane.mark.bytes = static_cast<uint8_t>(((1u << n) - 1) << at % 4) & 15;
+      lane.mark.bytes = (((1u << n) - 1) << at % 4) & 15;
       const uint64_t before = (at - begin) / 4;
-      lane.mark.part = begin % 4 == 0 && before < 7 ? static_cast<uint8_t>(before + 1) & 7 : 0;
+      lane.mark.part = begin % 4 == 0 && before < 7 ? (before + 1) & 7 : 0;
       lane.cached = lines_.upTo(at, w.seen);
       lane.at = at;
       if (isAgain(lane, *touched)) continue;
@@ -370,7 +365,7 @@ void GroupRaces::explain(const Lane &lane, Finding &f) const {
   const auto set = [&](Between lacks, uint32_t wave, uint32_t site) {
     Mark mark;
     mark.wave = wave, mark.site = site, mark.time = 1;
-    mark.kind = kAtomic & 7;
+    mark.kind = kAtomic & 3;
     f.lacks = static_cast<uint32_t>(lacks);
     f.between = dispatch_->place(mark, 0);
   };
@@ -378,16 +373,18 @@ void GroupRaces::explain(const Lane &lane, Finding &f) const {
   for (std::size_t i = 0; i < w.lately.size(); ++i) {
     const Taken &taken = w.lately[(w.lately_count + w.lately.size() - 1 - i) % w.lately.size()];
     if (!taken.page) continue;
-    if (heard(w, w.seen, met.wave) >= met.time) return set(Between::no_acquire, w.id, taken.site);
+    if (hasHeard(w, w.seen, met)) return set(Between::no_acquire, w.id, taken.site);
     taken.page->lock();
     std::optional<Meeting::Release> found;
     if (const Meeting *meeting = taken.page->meeting(taken.dword)) {
       for (const Meeting::Release &r : meeting->releases)
-        if (r.wave == met.wave && r.time > met.time && r.visible < met.time) found = r;
+        if (r.wave == met.wave && r.time > met.time &&
+            (met.writes() ? r.done.stores : r.done.loads) < met.time)
+          found = r;
       // Of many waves the last ones are known, and all run the same code.
       if (!found && meeting->releases.size() == kMostReleases)
         for (const Meeting::Release &r : meeting->releases)
-          if (r.visible + 1 < r.time) found = r;
+          if (r.done.stores + 1 < r.time) found = r;
     }
     taken.page->unlock();
     if (found) return set(Between::no_release, found->wave, found->site);
@@ -436,9 +433,9 @@ void GroupRaces::learnFrom(WaveRaces &w, const Taken &taken) {
   taken.page->unlock();
   for (const Mark &store : std::span(stores.data(), count)) {
     hearOf(store.wave, store.time);
-    if (!isLocal(store.wave) && Clocks::of(w.seen, store.wave) >= store.time) continue;
-    learned = Clocks::join(learned,
-                           dispatch_->histories.passedOn(store.wave, store.time, store.visible()));
+    if (!isLocal(store.wave) && isIn(w.seen, store, dispatch_->times)) continue;
+    learned =
+        Clocks::join(learned, dispatch_->histories.passedOn(store.wave, store.time, store.done()));
   }
   w.seen = Clocks::join(w.seen, learned);
   if (taken.by_atomic) w.fresh = Clocks::join(w.fresh, learned);
@@ -463,8 +460,16 @@ void GroupRaces::learn(WaveRaces &w) {
     w.fresh = Clocks::join(w.fresh, w.seen);
   }
   if (w.seen == before && w.heard == heard_before_) return;
-  if (w.seen != before) Clocks::raise(w.heard, w.seen, first_);
+  if (w.seen != before) hearBack(w);
   remember(w);
+}
+
+/// Of waves of the own workgroup it may also hear through others.
+void GroupRaces::hearBack(WaveRaces &w) const {
+  for (uint32_t i = 0; i < count_; ++i)
+    for (const bool writes : {false, true})
+      w.heard[i] =
+          std::max(w.heard[i], Clocks::of(w.seen, dispatch_->times.of(first_ + i, writes)));
 }
 
 void GroupRaces::remember(const WaveRaces &w) const {
@@ -529,7 +534,7 @@ void GroupRaces::leave(const ObservedWave &wave) {
 void GroupRaces::globalBarrier(const ObservedWave &wave) {
   settle(wave);
   WaveRaces &w = of(wave);
-  const Clocks::Ptr left = dispatch_->histories.passedOn(w.id, w.now + 1, w.visible());
+  const Clocks::Ptr left = dispatch_->histories.passedOn(w.id, w.now + 1, w.done());
   const std::lock_guard lock(dispatch_->meeting_mutex);
   Clocks::Ptr &all = dispatch_->globalBarrier(++w.global_barriers).left;
   all = Clocks::join(all, left);

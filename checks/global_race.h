@@ -4,9 +4,10 @@
 // What orders is read off machine code, which does not know "release" and "acquire":
 // - Before a wave tells others to go on, it waits until its stores have been done (s_waitcnt; on
 //   gfx942 after a write-back). What it has not waited for is not passed on to other workgroups.
+//   Loads and stores are waited for apart from gfx10 on, and passed on apart: who has read a place
+//   may give it back while results are still being stored elsewhere.
 // - It tells them with an atomic, or a store to a place that others poll; if they do so with
-// atomics
-//   and came later, with one behind stores that were waited for.
+//   atomics and came later, with one behind stores that were waited for.
 // - Who polls uses loads that go past the nearest cache (GLC, SC1), or atomics that return the old
 //   value. Loads behind a polling load see what was passed on once the wave has invalidated its
 //   cache; stores, atomics and loads that go past the cache at once. After an atomic that returned
@@ -57,9 +58,10 @@ public:
   CallStacks stacks;
   const ObservedMemory &memory;
   GlobalShadow shadow;
-  WaveHistories histories;
   const bool counts_stores_apart; ///< gfx10 and later: vscnt
   const bool must_write_back;     ///< gfx942: its L2 is not one for the whole device
+  const TimesOfWave times;
+  WaveHistories histories;
 
   struct GlobalBarrier {
     uint32_t number = 0;
@@ -77,31 +79,33 @@ private:
   uint32_t waves_per_group_;
 };
 
-/// Accesses of a wave that may be under way, as its counters have them.
+/// Accesses of a wave that may be under way, as one of its counters has them.
 class UnderWay {
 public:
-  /// `place`: the address, if it is of one lane; else 0.
-  void add(Time time, uint64_t place) {
+  void add(Time time, bool writes) {
     if (count_ == kMost) ++first_, --count_;
-    times_[(first_ + count_) % kMost] = time;
-    places_[(first_ + count_++) % kMost] = place;
+    const uint32_t at = (first_ + count_++) % kMost;
+    times_[at] = time;
+    writes_ = (writes_ & ~(uint64_t{1} << at)) | uint64_t{writes} << at;
   }
   /// All but the last `left` are done.
   void wait(uint32_t left) {
     if (count_ > left) first_ += count_ - left, count_ = left;
   }
-  /// But for those at `place`, if that is one: there all stay in order.
-  Time oldest(uint64_t place = 0) const {
-    for (uint32_t i = first_; i != first_ + count_; ++i)
-      if (!place || places_[i % kMost] != place) return times_[i % kMost];
-    return ~Time{0};
+  /// The first of those that write, or of the others.
+  Time oldest(bool writes) const {
+    if (!count_) return ~Time{0};
+    const uint64_t of_kind =
+        std::rotr(writes ? writes_ : ~writes_, static_cast<int>(first_ % kMost));
+    const auto at = static_cast<uint32_t>(std::countr_zero(of_kind));
+    return at < count_ ? times_[(first_ + at) % kMost] : ~Time{0};
   }
   void clear() { first_ = count_ = 0; }
 
 private:
   static constexpr uint32_t kMost = 64;
   std::array<Time, kMost> times_;
-  std::array<uint64_t, kMost> places_;
+  uint64_t writes_ = 0; ///< a bit each
   uint32_t first_ = 0, count_ = 0;
 };
 
@@ -169,7 +173,8 @@ private:
     uint32_t id = 0;
     Time now = 0;
     Time dirty = ~Time{0}; ///< gfx942: the first store that was not written back
-    UnderWay loads, stores;
+    UnderWay loads;        ///< on gfx9 stores, too
+    UnderWay stores;
     std::vector<Time> heard; ///< of the waves of the workgroup
     Clocks::Ptr seen;        ///< of others, in whatever way
     Clocks::Ptr fresh;       ///< what loads that use the nearest cache can rely on
@@ -179,9 +184,10 @@ private:
     uint32_t global_barriers = 0; ///< that its workgroup has come to, as far as it knows
     bool took_global_barrier = false;
 
-    /// To those who learn from an access at `place` (UnderWay).
-    Time visible(uint64_t place = 0) const {
-      return std::min({loads.oldest(), stores.oldest(place), dirty, now + 1}) - 1;
+    /// What those can rely on who learn from it now.
+    Done done() const {
+      return {std::min(loads.oldest(false), now + 1) - 1,
+              std::min({loads.oldest(true), stores.oldest(true), dirty, now + 1}) - 1};
     }
   };
   struct Arrived { ///< at a split barrier: what those knew who came
@@ -195,7 +201,7 @@ private:
     Mark mark{};
     uint64_t at = 0;                 ///< the first byte, of the dword that is looked at
     uint32_t value = 0;              ///< stores: what is stored there
-    Time visible = 0;                ///< of what the wave did before
+    Done done{};                     ///< of what the wave did before
     Clocks::Ptr passes_on{};         ///< atomics: what the wave leaves, once it is known
     ShadowPage *last_page = nullptr; ///< where the lane before was
     uint64_t last_at = 0;
@@ -211,12 +217,16 @@ private:
 
   WaveRaces &of(const ObservedWave &wave) { return waves_[wave.number]; }
   bool isLocal(uint32_t wave) const { return wave - first_ < count_; }
-  Time heard(const WaveRaces &wave, const Clocks::Ptr &far, uint32_t other) const {
-    return isLocal(other) ? wave.heard[other - first_] : Clocks::of(far, other);
+  static bool isIn(const Clocks::Ptr &far, const Mark &mark, TimesOfWave times) {
+    return Clocks::of(far, times.of(mark.wave, mark.writes())) >= mark.time;
+  }
+  bool hasHeard(const WaveRaces &wave, const Clocks::Ptr &far, const Mark &mark) const {
+    return isLocal(mark.wave) ? wave.heard[mark.wave - first_] >= mark.time
+                              : isIn(far, mark, dispatch_->times);
   }
   bool conflicts(const Lane &lane, const Clocks::Ptr &far, const Mark &mark) const {
     return mark.time && mark.wave != lane.wave.id && (mark.bytes & lane.mark.bytes) &&
-           heard(lane.wave, far, mark.wave) < mark.time;
+           !hasHeard(lane.wave, far, mark);
   }
   void meet(Lane &lane, const Clocks::Ptr &far, const Mark &mark) const {
     if (!lane.races && conflicts(lane, far, mark)) lane.races = true, lane.met = mark;
@@ -246,6 +256,7 @@ private:
   }
   void learn(WaveRaces &wave);
   void learnFrom(WaveRaces &wave, const Taken &taken);
+  void hearBack(WaveRaces &wave) const;
   void remember(const WaveRaces &wave) const;
 
   DispatchRaces *dispatch_ = nullptr;

@@ -30,7 +30,7 @@ void ShadowPage::waitAndLock() {
 }
 
 void ShadowPage::keepRest(uint32_t dword, const Mark &before, const Mark &mark) {
-  const uint8_t rest = before.time ? before.bytes & ~mark.bytes & 15 : 0;
+  const uint32_t rest = before.time ? before.bytes & ~mark.bytes & 15 : 0;
   if (!rest && !partsOf(dword)) return;
   if (!parts) parts = std::make_unique<std::unordered_map<uint32_t, Parts>>();
   Parts &others = (*parts)[dword];

@@ -30,21 +30,33 @@ struct Mark {
   uint32_t wave = 0;
   Time time = 0;     ///< 0: there was none
   uint32_t site = 0; ///< DispatchRaces::packed()
-  uint8_t lane = 0;
-  uint8_t bytes : 4 = 0;  ///< of the dword, one bit each
-  uint8_t kind : 3 = 0;   ///< AccessKind
-  uint8_t tells : 1 = 0;  ///< a store behind others that were waited for: perhaps "go on"
-  uint8_t lag = 0;        ///< how many accesses up to this one may not have been done yet
-  uint8_t length : 5 = 0; ///< of the whole access: see size()
-  uint8_t part : 3 = 0;   ///< 1 + the dword of the access that this is; 0: not known
+  uint32_t lane : 6 = 0;
+  uint32_t bytes : 4 = 0;    ///< of the dword, one bit each
+  uint32_t kind : 2 = 0;     ///< AccessKind
+  uint32_t tells : 1 = 0;    ///< a store behind others that were waited for: perhaps "go on"
+  uint32_t length : 3 = 0;   ///< of the whole access: see size()
+  uint32_t part : 3 = 0;     ///< 1 + the dword of the access that this is; 0: not known
+  uint32_t lag : 8 = 0;      ///< since when stores may not have been done yet; at most 255
+  uint32_t load_lag : 5 = 0; ///< likewise loads; at most 31
 
   AccessKind accessKind() const { return static_cast<AccessKind>(kind); }
-  /// Bytes of the whole access: up to 4, or dwords.
-  uint32_t size() const { return length <= 4 ? length : (length - 3u) * 4; }
+  bool writes() const { return accessKind() != AccessKind::load; }
+  /// Bytes of the whole access.
+  uint32_t size() const { return kSizes[length]; }
   void setSize(uint32_t all) {
-    length = static_cast<uint8_t>(all <= 4 ? all : std::min(all / 4 + 3, 31u)) & 31;
+    length = 0;
+    while (length < kSizes.size() - 1 && kSizes[length + 1] <= all) ++length;
   }
-  Time visible() const { return time > lag ? time - lag : 0; }
+  /// What its wave had done before it.
+  Done done() const { return {before(load_lag), before(lag)}; }
+  void setDone(const Done &done) {
+    lag = std::min<Time>(255, time - done.stores) & 255;
+    load_lag = std::min<Time>(31, time - done.loads) & 31;
+  }
+
+private:
+  static constexpr std::array<uint32_t, 8> kSizes = {1, 2, 4, 8, 12, 16, 32, 64};
+  Time before(Time lag_of_some) const { return time > lag_of_some ? time - lag_of_some : 0; }
 };
 static_assert(sizeof(Mark) == 16);
 
@@ -52,7 +64,8 @@ static_assert(sizeof(Mark) == 16);
 struct Meeting {
   struct Release {
     uint32_t wave;
-    Time time, visible;
+    Time time;
+    Done done;             ///< before it
     uint32_t site;         ///< as a mark has it
     bool in_order = false; ///< made under ShadowPage::order
   };

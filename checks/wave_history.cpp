@@ -14,7 +14,8 @@ struct WaveHistories::History {
   std::vector<Version> versions;
 };
 
-WaveHistories::WaveHistories(uint64_t waves) : blocks_((waves + kBlock - 1) / kBlock) {}
+WaveHistories::WaveHistories(uint64_t waves, TimesOfWave times)
+    : blocks_((waves + kBlock - 1) / kBlock), times_(times) {}
 
 WaveHistories::~WaveHistories() {
   for (auto &pointer : blocks_)
@@ -61,7 +62,7 @@ void WaveHistories::end(uint32_t wave) {
   versions.shrink_to_fit();
 }
 
-Clocks::Ptr WaveHistories::passedOn(uint32_t wave, Time time, Time visible) const {
+Clocks::Ptr WaveHistories::passedOn(uint32_t wave, Time time, Done done) const {
   KnownPtr known;
   if (History *history = of(wave)) {
     const std::lock_guard lock(history->mutex);
@@ -73,11 +74,22 @@ Clocks::Ptr WaveHistories::passedOn(uint32_t wave, Time time, Time visible) cons
     else if (is_cut)
       known = versions.front().known;
   }
-  if (!known || known->local.empty())
-    return Clocks::raised(known ? known->far : nullptr, wave, {&visible, 1});
-  std::vector<Time> local = known->local;
-  local[wave - known->first] = visible;
-  return Clocks::raised(known->far, known->first, local);
+  return known ? passedOn(wave, done, known->far, known->first, known->local)
+               : passedOn(wave, done, nullptr, wave, {});
+}
+
+Clocks::Ptr WaveHistories::passedOn(uint32_t wave, Done done, const Clocks::Ptr &far,
+                                    uint32_t first, std::span<const Time> local) const {
+  if (local.empty()) first = wave;
+  std::vector<Time> times(std::max<std::size_t>(local.size(), 1) * times_.count);
+  for (std::size_t i = 0; i < times.size() && !local.empty(); ++i)
+    times[i] = local[i / times_.count];
+  Time *own = &times[times_.of(wave - first, false)];
+  if (times_.count == 1)
+    own[0] = std::min(done.loads, done.stores);
+  else
+    own[0] = done.loads, own[1] = done.stores;
+  return Clocks::raised(far, times_.of(first, false), times);
 }
 
 } // namespace fade::checks

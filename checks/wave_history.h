@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace fade::checks {
@@ -21,7 +22,7 @@ using KnownPtr = std::shared_ptr<const Known>;
 
 class WaveHistories {
 public:
-  explicit WaveHistories(uint64_t waves);
+  WaveHistories(uint64_t waves, TimesOfWave times);
   ~WaveHistories();
   WaveHistories(const WaveHistories &) = delete;
   WaveHistories &operator=(const WaveHistories &) = delete;
@@ -30,9 +31,12 @@ public:
   void add(uint32_t wave, Time since, KnownPtr known);
   /// The wave has ended: only what it knew lately is kept.
   void end(uint32_t wave);
-  /// What a wave passes on at a time, when of its own accesses those up to `visible` are done. If
-  /// that is too long ago, rather too much.
-  Clocks::Ptr passedOn(uint32_t wave, Time time, Time visible) const;
+  /// What a wave passes on at a time, when of its own accesses `done` are done. If that is too long
+  /// ago, rather too much.
+  Clocks::Ptr passedOn(uint32_t wave, Time time, Done done) const;
+  /// Likewise, if this is what it knows. `local`: of the waves from `first` on; may be empty.
+  Clocks::Ptr passedOn(uint32_t wave, Done done, const Clocks::Ptr &far, uint32_t first,
+                       std::span<const Time> local) const;
 
 private:
   struct History;
@@ -42,6 +46,7 @@ private:
   static constexpr std::size_t kBlock = 4096;
   using Block = std::vector<std::atomic<History *>>;
   std::vector<std::atomic<Block *>> blocks_;
+  const TimesOfWave times_;
 };
 
 } // namespace fade::checks

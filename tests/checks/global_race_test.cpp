@@ -194,6 +194,44 @@ TEST(GlobalRace, FromGfx10OnStoresAreCountedApart) {
   }
 }
 
+/// A cell of a queue is given back: it was read, and what was made of it is still being stored.
+TEST(GlobalRace, LoadsThatWereWaitedForArePassedOnWhileStoresAreUnderWay) {
+  for (const char *gpu : {"gfx1030", "gfx1201"})
+    for (const bool waits : {false, true}) {
+      Grid g(gpu);
+      g.poll(2, kFlag);
+      EXPECT_FALSE(g.store(0, kData + 64));
+      EXPECT_FALSE(g.load(0, kData));
+      if (waits) g.wait(0, 0);
+      EXPECT_FALSE(g.store(0, kFlag));
+      g.poll(2, kFlag), g.invalidate(2);
+      EXPECT_EQ(g.store(2, kData), !waits);
+      EXPECT_TRUE(g.load(2, kData + 64));
+    }
+}
+
+TEST(GlobalRace, LoadsArePassedOnByAtomicsToo) {
+  Grid g("gfx1100");
+  EXPECT_FALSE(g.store(0, kData + 64));
+  EXPECT_FALSE(g.load(0, kData));
+  g.wait(0, 0);
+  g.atomic(0, kFlag, false), g.atomic(2, kFlag, true);
+  EXPECT_FALSE(g.store(2, kData));
+  EXPECT_TRUE(g.load(2, kData + 64));
+}
+
+TEST(GlobalRace, OnGfx942LoadsNeedNoWriteBackOfStores) {
+  Grid g("gfx942");
+  g.poll(2, kFlag);
+  EXPECT_FALSE(g.store(0, kData + 64));
+  EXPECT_FALSE(g.load(0, kData));
+  g.wait(0, 0);
+  EXPECT_FALSE(g.store(0, kFlag));
+  g.poll(2, kFlag), g.invalidate(2);
+  EXPECT_FALSE(g.store(2, kData));
+  EXPECT_TRUE(g.load(2, kData + 64));
+}
+
 TEST(GlobalRace, AStoreAtTheSamePlaceNeedNotBeWaitedForToPassOnWhatIsDone) {
   Grid g("gfx1030");
   g.poll(2, kFlag);
