@@ -70,6 +70,7 @@ template <typename... T> Word ask(Function *function, T... arguments) {
 struct Mpi {
   Function *size, *rank, *group, *translate, *free_group, *type_size, *comm_of, *type_of;
   Word world;
+  bool has_numbers; ///< handles are numbers of 32 bits (MPICH), not addresses (Open MPI)
 
   explicit Mpi(const void *caller)
       : size(functionNamed("PMPI_Comm_size", caller)),
@@ -83,7 +84,12 @@ struct Mpi {
     constexpr Word mpich_world = 0x44000000;
     void *open_mpi = find("ompi_mpi_comm_world", caller);
     world = open_mpi ? reinterpret_cast<Word>(open_mpi) : mpich_world;
+    has_numbers = !open_mpi;
     // In Fortran handles are numbers; MPICH has the same ones in C, and no functions for them.
+  }
+  /// What tells communicators apart. The other half of a register says nothing about a number.
+  Word keyOf(Word handle) const {
+    return has_numbers ? Word{static_cast<uint32_t>(handle)} : handle;
   }
   Word communicator(Word handle) const { return comm_of ? call(comm_of, {handle}) : handle; }
   Word datatype(Word handle) const { return type_of ? call(type_of, {handle}) : handle; }
@@ -128,7 +134,8 @@ Communicator *known(Word handle) {
 }
 
 /// Counts the call. What is not known is asked outside of the lock.
-Communicator counted(Word handle, const Mpi &functions) {
+Communicator counted(Word given, const Mpi &functions) {
+  const Word handle = functions.keyOf(given);
   {
     const std::lock_guard lock(communicators_mutex);
     if (Communicator *found = known(handle)) {
@@ -309,11 +316,10 @@ FADE_EXPORT Word MPI_Comm_free(Word *communicator) {
   static std::atomic<Function *> real{nullptr};
   static constexpr Description what{"MPI_Comm_free", "PMPI_Comm_free", Kind::other, -1, -1, -1};
   if (communicator) {
-    // Of MPICH it is 32 bits wide; handles of Open MPI are addresses.
-    int number = 0;
-    std::memcpy(&number, communicator, sizeof number);
-    forget(number);
-    forget(*communicator);
+    const Mpi &functions = mpi(__builtin_return_address(0));
+    Word handle = 0;
+    std::memcpy(&handle, communicator, functions.has_numbers ? sizeof(uint32_t) : sizeof handle);
+    forget(functions.keyOf(handle));
   }
   return through(what, real, {reinterpret_cast<Word>(communicator)}, __builtin_return_address(0));
 }

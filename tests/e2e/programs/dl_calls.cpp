@@ -7,8 +7,9 @@
 //   dl_calls killed           ends by SIGKILL while a call waits for a callback
 //   dl_calls fork             calls before a fork, in the child and after it
 //   dl_calls limited BYTES    no file may grow beyond that
-//   dl_calls launches FILE T N [S]   T threads with S streams each launch N kernels; a thread's
-//                             grids are a workgroup larger than those of the one before
+//   dl_calls launches FILE T N [S [W]]   T threads with S streams each launch N kernels, and wait
+//                             after every W of them, if it is not 0; a thread's grids are a
+//                             workgroup larger than those of the one before
 //   dl_calls paced [T [FILE]] for each number on stdin as many calls, then says so; for -1 T
 //                             threads call until the input ends, or launch the kernel of a file
 //   dl_calls markers [LIB]    marks and ranges of roctx, before and after the first use of the GPU
@@ -476,7 +477,7 @@ int paced(long count, const char *file) {
   return 0;
 }
 
-int launches(const char *file, long count, long times, long queues) {
+int launches(const char *file, long count, long times, long queues, long waits) {
   const Launcher launcher(file);
   const auto wait = function<int(void *)>("hipStreamSynchronize");
   std::vector<std::thread> all;
@@ -484,8 +485,11 @@ int launches(const char *file, long count, long times, long queues) {
     all.emplace_back([=, &launcher] {
       std::vector<void *> streams(static_cast<size_t>(queues));
       for (void *&stream : streams) stream = launcher.stream();
-      for (long k = 0; k < times; ++k)
+      for (long k = 0; k < times; ++k) {
+        if (waits != 0 && k % waits == 0)
+          for (void *stream : streams) wait(stream);
         launcher.launch(static_cast<unsigned>(i + 1), streams[static_cast<size_t>(k % queues)]);
+      }
       for (void *stream : streams) wait(stream);
     });
   for (std::thread &thread : all) thread.join();
@@ -558,7 +562,8 @@ int main(int argc, char **argv) {
   if (mode == "churn") return churn(number(2));
   if (mode == "killed") return killed();
   if (mode == "fork") return forks();
-  if (mode == "launches" && argc > 2) return launches(argv[2], number(3), number(4), number(5));
+  if (mode == "launches" && argc > 2)
+    return launches(argv[2], number(3), number(4), number(5), argc > 6 ? number(6) : 0);
   if (mode == "markers") return markers(argc > 2 ? argv[2] : "libroctx64.so.4");
   if (mode == "rpd") return rpd();
   if (mode == "properties") return properties();
