@@ -2,6 +2,7 @@
 
 #include "base/kernel_expression.h"
 #include "compare/difference_text.h"
+#include "compare/run_guard.h"
 #include "compare/run_source.h"
 #include "profile/block_counted_run.h"
 #include "trace/run.h"
@@ -62,18 +63,18 @@ void choose(std::vector<Subject> &subjects, const std::optional<Expression> &ker
 }
 
 /// Two runs of many processes: the exit code. Nothing if they are no folders.
-std::optional<int> diffFolders(const DiffOptions &options, bool has_conditions) {
+std::optional<int> diffFolders(const DiffOptions &options) {
   const auto isFolder = [](const std::string &path) {
     std::error_code ignored;
     return std::filesystem::is_directory(path, ignored);
   };
   if (!isFolder(options.files[0]) || !isFolder(options.files[1])) return std::nullopt;
-  if (!options.json.empty() || !options.html.empty() || !options.kernels.empty() ||
-      has_conditions) {
-    complain("diff: folders of runs are compared as text: without --json, --report, -k and "
-             "--fail-if");
+  if (!options.json.empty() || !options.html.empty() || !options.kernels.empty()) {
+    complain("diff: folders of runs are compared as text: without --json, --report and -k");
     return kUsageError;
   }
+  const auto guard = RunGuard::of(options.guard);
+  if (!guard) return kUsageError;
   const auto before = host_trace::Run::read(options.files[0], "");
   const auto after = host_trace::Run::read(options.files[1], "");
   for (const auto *run : {&before, &after})
@@ -85,7 +86,8 @@ std::optional<int> diffFolders(const DiffOptions &options, bool has_conditions) 
   constexpr double percent = 0.01;
   const double least = options.all ? -1 : options.least * percent;
   fmt::print("{}", compareRuns(*before, *after, least, options.all ? SIZE_MAX : rows));
-  return 0;
+  std::fflush(stdout); // before what stderr says of conditions
+  return guard->judge(*after);
 }
 
 int diffUsage(const std::string &what) {
@@ -138,10 +140,10 @@ int runDiff(const DiffOptions &options, const std::vector<std::string> &commands
     if (!read) return diffUsage("-k " + read.error().what);
     kernels = *std::move(read);
   }
+  if (!has_commands)
+    if (const auto code = diffFolders(options)) return *code;
   const auto guard = Guard::of(options.guard);
   if (!guard) return kUsageError;
-  if (!has_commands)
-    if (const auto code = diffFolders(options, guard->isWanted())) return *code;
   auto runs = has_commands ? runBoth(options, commands)
                            : takeRuns(readRun(options.files[0]), readRun(options.files[1]),
                                       {options.files[0], options.files[1]});

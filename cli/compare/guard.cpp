@@ -11,17 +11,34 @@
 
 namespace fade::cli {
 
+namespace {
+
+void addOutcomeFiles(CLI::App &app, GuardOptions &options) {
+  app.add_option("--junit", options.junit, "the outcome of --fail-if as JUnit XML")
+      ->type_name("FILE");
+  app.add_option("--sarif", options.sarif, "the outcome of --fail-if as SARIF")->type_name("FILE");
+}
+
+} // namespace
+
+void addRunGuardOptions(CLI::App &app, GuardOptions &options) {
+  app.add_option("--fail-if", options.conditions,
+                 "of a run: exit with code 3 if the condition holds, for example 'imbalance>1.5', "
+                 "'busy<50%' or 'regress>5%:before/'; may be repeated")
+      ->type_name("CONDITION")
+      ->allow_extra_args(false);
+  addOutcomeFiles(app, options);
+}
+
 void addGuardOptions(CLI::App &app, GuardOptions &options) {
   app.add_option(
          "--fail-if", options.conditions,
          "exit with code 3 if the condition holds, for example 'efficiency<60%', "
          "'conflicts>0@kernel=transpose.*' or 'regress>5%:baseline.jsonl' (kernels and the run; "
-         "lines.regress: each access); may be repeated")
+         "lines.regress: each access), or of the folder of a run 'imbalance>1.5'; may be repeated")
       ->type_name("CONDITION")
       ->allow_extra_args(false);
-  app.add_option("--junit", options.junit, "the outcome of --fail-if as JUnit XML")
-      ->type_name("FILE");
-  app.add_option("--sarif", options.sarif, "the outcome of --fail-if as SARIF")->type_name("FILE");
+  addOutcomeFiles(app, options);
   app.add_option("--findings", options.findings,
                  "what is worth changing, largest gain first, as JSON lines")
       ->type_name("FILE");

@@ -18,6 +18,8 @@ struct GuardOptions {
 inline constexpr int kConditionFailed = 3;
 
 void addGuardOptions(CLI::App &app, GuardOptions &options);
+/// --fail-if, --junit and --sarif, for the folder of a run only.
+void addRunGuardOptions(CLI::App &app, GuardOptions &options);
 
 /// The conditions, and what they compare with. A mistake is named on stderr.
 class Guard {

@@ -41,7 +41,7 @@ _fadeprobe() {
     profile) words="--output --ranks --events --thread-trace --peaks --rows --counts --no-counts --observe --times --timeline --kernels --dispatches --sample --exact --api --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
     peaks) words="--output --gpu --help" ;;
     control) words="start stop flush status --help" ;;
-    log) words="--output --format --append --ranks --graphs --operators --callstack --dot --rows --help" ;;
+    log) words="--output --format --append --ranks --graphs --operators --callstack --dot --rows --fail-if --junit --sarif --help" ;;
     sql) words="--format --help" ;;
     check) words="--output --ranks --code --timeout --schedules --checks --json --report --error-exitcode --max --suppress --baseline --sarif --junit --kernels --dispatches --seed --workgroups --gpu --help --" ;;
     capture) words="--kernels --library-filter --dispatches --seed --limit --reachable --max-size --ranks --progress --no-progress --output --patience --verbose --gpu --env-dump --help --" ;;

@@ -379,13 +379,16 @@ int runWithOutcome(RunOptions run, ReportOptions outcome,
                    const std::vector<std::string> &application) {
   const std::string own_log = valueOf(run, "FADE_LOG_LOCATION");
   const bool has_own_log = !own_log.empty() && own_log != kNowhere;
-  const auto guard = Guard::of(outcome.guard);
-  if (!guard) return kUsageError;
   if (outcome.html.ends_with('/')) {
-    addNeeds(run, outcome, *guard, hipProgramIn(application));
+    // Conditions are on the run as a whole, which nothing more is recorded for.
+    ReportOptions needs = outcome;
+    needs.guard = {};
+    addNeeds(run, needs, *Guard::of(needs.guard), hipProgramIn(application));
     sampleUnlessToldOtherwise(run);
     return runIntoFolder(std::move(run), outcome, application);
   }
+  const auto guard = Guard::of(outcome.guard);
+  if (!guard) return kUsageError;
   outcome.log = placeOfLog(run, outcome);
   if (outcome.log.empty()) return kUsageError;
   addNeeds(run, outcome, *guard, application.empty() ? "" : programOf(application[0]));

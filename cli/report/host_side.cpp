@@ -61,6 +61,8 @@ public:
     out["operations"] = operations();
     out["operators"] = operators();
     out["chain"] = chain();
+    out["counters"] = counters();
+    out["samples"] = samples();
     out["threads"] = threads_;
     out["names"] = names_.all();
     out["processes"] = host_.processes;
@@ -158,6 +160,23 @@ private:
     Json out = Json::array();
     for (const auto &use : operatorsOf(host_, nesting_))
       out.push_back({use.name, use.kernel, use.sizes, use.calls, use.ns});
+    return out;
+  }
+
+  /// Of the hardware, as rocprofv3 has counted them.
+  Json counters() const {
+    Json out = Json::array();
+    for (const auto &[key, counter] : host_.counters)
+      out.push_back({key.first, key.second, counter.dispatches,
+                     counter.sum / static_cast<double>(std::max<uint64_t>(counter.dispatches, 1)),
+                     counter.least, counter.largest});
+    return out;
+  }
+
+  Json samples() const {
+    Json out = Json::array();
+    for (const auto &[place, count] : host_.samples)
+      out.push_back({place.kernel, place.source, place.instruction, place.stall, count});
     return out;
   }
 

@@ -1,6 +1,7 @@
 #include "report/run_report.h"
 
 #include "base/run_folder.h"
+#include "compare/run_guard.h"
 #include "report/child.h"
 #include "report/run_page.h"
 #include "trace/recorded_run.h"
@@ -50,13 +51,12 @@ int reportRun(const ReportOptions &options) {
     complain("--ranks: " + *mistake);
     return kUsageError;
   }
-  const GuardOptions &guard = options.guard;
-  if (!options.host.empty() || !guard.conditions.empty() || !guard.junit.empty() ||
-      !guard.sarif.empty() || !guard.findings.empty()) {
-    complain("report of the folder of a run: --host, --fail-if, --junit, --sarif and --findings "
-             "are for one process (its report.jsonl)");
+  if (!options.host.empty()) {
+    complain("report of the folder of a run: --host is for one process (its report.jsonl)");
     return kUsageError;
   }
+  const auto guard = RunGuard::of(options.guard);
+  if (!guard) return kUsageError;
   const auto run = host_trace::Run::read(options.log, "");
   if (!run) {
     complain(run.error().message());
@@ -87,17 +87,23 @@ int reportRun(const ReportOptions &options) {
   is_written =
       writeRunPage(*run, options.title.empty() ? options.log : options.title, html) && is_written;
   if (is_written && !isStdout(html)) complain("see " + html);
-  return is_written ? 0 : 1;
+  const int verdict = guard->judge(*run);
+  return verdict != 0 ? verdict : is_written ? 0 : 1;
 }
 
 int runIntoFolder(RunOptions run, const ReportOptions &outcome,
                   const std::vector<std::string> &application) {
-  const GuardOptions &guard = outcome.guard;
-  if (!outcome.timeline.empty() || !guard.conditions.empty() || !guard.junit.empty() ||
-      !guard.sarif.empty() || !guard.findings.empty()) {
-    complain(fmt::format("--report {}: --timeline, --fail-if, --junit, --sarif and --findings are "
-                         "for one process, and cannot be combined with the folder of a run",
+  if (!outcome.timeline.empty()) {
+    complain(fmt::format("--report {}: --timeline is for one process, and cannot be combined with "
+                         "the folder of a run",
                          outcome.html));
+    return kUsageError;
+  }
+  const auto guard = RunGuard::of(outcome.guard);
+  if (!guard) return kUsageError;
+  if (!outcome.guard.conditions.empty() && RunLaunch::isBehindLauncher()) {
+    complain("--fail-if is about all ranks: put fadeprobe in front of the launcher, or use "
+             "fadeprobe report --fail-if on the folder afterwards");
     return kUsageError;
   }
   const auto launch = RunLaunch::begin(outcome.html);
@@ -133,6 +139,8 @@ int runIntoFolder(RunOptions run, const ReportOptions &outcome,
       fmt::print(stderr, "{}{}", host_trace::describeRun(*all, rows), report::adviceText(*all));
       complain("see " + launch->path() + kPage);
     }
+    const int verdict = all ? guard->judge(*all) : 1;
+    if (verdict != 0 && end.signal == 0 && end.exit_code == 0) return verdict;
   }
   endLike(end);
 }

@@ -3,6 +3,7 @@
 #include "base/diagnostics.h"
 #include "base/run_folder.h"
 #include "checks.h"
+#include "compare/run_guard.h"
 #include "fade/options.h"
 #include "run_launch.h"
 #include "trace/call_log.h"
@@ -294,6 +295,7 @@ CLI::App *addLogCommand(CLI::App &app, LogOptions &options) {
                    "(copies between allocations)")
       ->type_name("chain|data");
   command->add_option("--rows", options.rows, "lines of each table (default: 15)")->type_name("N");
+  addRunGuardOptions(*command, options.guard);
   return command;
 }
 
@@ -424,15 +426,18 @@ int logRun(const LogOptions &options) {
     complain("--ranks: " + *mistake);
     return kUsageError;
   }
+  const auto guard = RunGuard::of(options.guard);
+  if (!guard) return kUsageError;
   const auto run = host_trace::Run::read(options.file, options.ranks);
   if (!run) return failed(run.error());
   if (!options.output.empty()) {
     for (const std::string &problem : run->problems) complain("left out: " + problem);
     const Status status = writeRun(*run, options);
-    return status ? 0 : failed(status.error());
+    return status ? guard->judge(*run) : failed(status.error());
   }
   std::fputs(describeRun(*run, options.rows).c_str(), stdout);
-  return std::fflush(stdout) == 0 ? 0 : 1;
+  if (std::fflush(stdout) != 0) return 1;
+  return guard->judge(*run);
 }
 
 } // namespace
@@ -451,6 +456,12 @@ int runLog(const LogOptions &options) {
   if (fs::is_directory(options.file, ignored)) return logRun(options);
   if (!options.ranks.empty()) {
     complain(fmt::format("--ranks is for the folder of a run, which {} is not", options.file));
+    return kUsageError;
+  }
+  if (!options.guard.conditions.empty() || !options.guard.junit.empty() ||
+      !options.guard.sarif.empty()) {
+    complain(
+        fmt::format("log --fail-if is for the folder of a run, which {} is not", options.file));
     return kUsageError;
   }
   if (host_trace::isFolderForm(options.format)) {

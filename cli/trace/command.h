@@ -1,6 +1,7 @@
 // fadeprobe trace and fadeprobe log: what the application asks of HIP, and what becomes of it.
 #pragma once
 
+#include "compare/guard.h"
 #include "run.h"
 
 #include <string>
@@ -26,6 +27,7 @@ struct LogOptions {
   bool graphs = false, operators = false, call_paths = false;
   std::string picture; ///< chain or data
   std::size_t rows = 15;
+  GuardOptions guard; ///< of a run
 };
 
 CLI::App *addTraceCommand(CLI::App &app, TraceOptions &options);

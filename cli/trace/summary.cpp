@@ -92,6 +92,7 @@ public:
     text += list("known by name only: FADE was loaded in it", name_only_);
     text += facts();
     text += counters(options.rows);
+    text += samples(options.rows);
     text += libraries(options.rows);
     const auto line = [&](uint64_t count, const char *what) {
       if (count != 0) text += fmt::format("\n{} {}\n", count, what);
@@ -231,6 +232,32 @@ private:
                           counter.largest, nameCell(key.second));
     }
     return count > rows ? text + fmt::format("... and {} more\n", count - rows) : text;
+  }
+
+  /// Places with most samples of the program counter first.
+  std::string samples(std::size_t rows) const {
+    if (log_.samples.empty()) return "";
+    std::vector<std::pair<const SampledPlace *, uint64_t>> order;
+    uint64_t all = 0;
+    for (const auto &[place, count] : log_.samples) {
+      order.emplace_back(&place, count);
+      all += count;
+    }
+    std::ranges::sort(order, [](const auto &a, const auto &b) {
+      return a.second != b.second ? a.second > b.second : *a.first < *b.first;
+    });
+    std::string text = fmt::format("\n{:>10}  {:>6}  PC samples in\n", "samples", "share");
+    for (std::size_t i = 0; i < std::min(rows, order.size()); ++i) {
+      const SampledPlace &place = *order[i].first;
+      text += fmt::format(
+          "{:>10}  {:>5.1f}%  {}: {}{}{}{}\n", order[i].second,
+          100 * static_cast<double>(order[i].second) / static_cast<double>(all),
+          nameCell(place.kernel), nameCell(place.instruction),
+          place.source.empty() ? "" : fmt::format(" at {}", cli::printable(place.source)),
+          place.stall.empty() ? "" : ", waits for ", nameCell(place.stall));
+    }
+    if (order.size() > rows) text += fmt::format("... and {} more\n", order.size() - rows);
+    return text;
   }
 
   std::string libraries(std::size_t rows) const {

@@ -84,6 +84,13 @@ struct LoggedCounter {
   double sum = 0, least = 0, largest = 0; ///< of a dispatch the sum of all instances
 };
 
+/// Where in a kernel samples of the program counter were taken.
+struct SampledPlace {
+  std::string kernel, source, instruction;
+  std::string stall; ///< why the wave did not issue; empty: it did, or nobody knows
+  auto operator<=>(const SampledPlace &) const = default;
+};
+
 struct TraceLog {
   TraceLog() = default;
   TraceLog(TraceLog &&) = default;
@@ -104,6 +111,7 @@ struct TraceLog {
   std::vector<FoundFact> facts;
   std::vector<LoggedRequest> requests;
   std::map<std::pair<std::string, std::string>, LoggedCounter> counters; ///< by kernel and name
+  std::map<SampledPlace, uint64_t> samples;                              ///< how many
 
   /// Fills `layers` from the facts.
   void findLayers();

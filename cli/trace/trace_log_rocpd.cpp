@@ -75,6 +75,7 @@ public:
     readKernels();
     readCopies();
     readCounters();
+    readSamples();
     if (database_.text(tables("SELECT value FROM `rocpd_metadata{0}` WHERE tag = 'fade::times'")) ==
         kSoftwareTimes)
       log_.in_software = true;
@@ -248,6 +249,40 @@ private:
       counter.dispatches += static_cast<uint64_t>(rows.integer(2));
       counter.sum += rows.real(3);
       counter.largest = std::max(counter.largest, rows.real(5));
+    }
+  }
+
+  bool hasColumn(const char *table, const char *column) {
+    return database_.integer(
+               fmt::format("SELECT count(*) FROM pragma_table_info('{}{}') WHERE name = '{}'",
+                           table, suffix_, column)) != 0;
+  }
+
+  /// Version 3 of the schema has no table for samples of the program counter; files of 3.0.4 do.
+  void readSamples() {
+    for (const char *column : {"dispatch_id", "instruction", "instruction_comment"})
+      if (!hasColumn("rocpd_pc_sampling", column)) return;
+    constexpr std::size_t most = 100'000; // places, those with most samples first
+    const bool has_stalls = hasColumn("rocpd_pc_sampling", "stall_reason") &&
+                            hasColumn("rocpd_pc_sampling", "wave_issued_instruction");
+    Statement rows(
+        database_,
+        tables(fmt::format(
+            "SELECT coalesce(S.display_name, S.kernel_name, ''), coalesce(X.instruction_comment, "
+            "''), coalesce(X.instruction, ''), {} AS stall, count(*) FROM "
+            "`rocpd_pc_sampling{{0}}` X LEFT JOIN `rocpd_kernel_dispatch{{0}}` K ON K.dispatch_id "
+            "= X.dispatch_id LEFT JOIN `rocpd_info_kernel_symbol{{0}}` S ON S.id = K.kernel_id "
+            "GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC LIMIT {}",
+            has_stalls ? "CASE WHEN X.wave_issued_instruction = 0 THEN coalesce(X.stall_reason, "
+                         "'') ELSE '' END"
+                       : "''",
+            most)));
+    while (rows.step()) {
+      std::string stall = rows.text(3);
+      constexpr std::string_view prefix = "ROCPROFILER_PC_SAMPLING_INSTRUCTION_NOT_ISSUED_REASON_";
+      if (stall.starts_with(prefix)) stall.erase(0, prefix.size());
+      log_.samples[{rows.text(0), rows.text(1), rows.text(2), std::move(stall)}] +=
+          static_cast<uint64_t>(rows.integer(4));
     }
   }
 

@@ -4,6 +4,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import sqlite3
@@ -14,7 +15,7 @@ import time
 import fade
 from fade import PROBE, program
 
-PLAIN, DL, OVERRUN, MPI_RANKS = program("plain"), program("dl_calls"), program("overrun"), program("mpi_ranks")
+PLAIN, DL, OVERRUN, MPI_RANKS, MPICH_RANKS = program("plain"), program("dl_calls"), program("overrun"), program("mpi_ranks"), program("mpich_ranks")
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
 RANK = "OMPI_COMM_WORLD_RANK"
 BY_RANK = ["sh", "-c", f"exec '{PLAIN}' $(({RANK} + 2))"]  # launches as many kernels
@@ -354,7 +355,21 @@ if __name__ == '__main__':
     # ---- messages
 
     def test_messages_and_who_is_waited_for(self):
-        result = self.in_front(4, [MPI_RANKS, 10, 2])
+        self.check_messages(self.in_front(4, [MPI_RANKS, 10, 2]))
+
+    def test_messages_of_mpich(self):
+        if not os.path.exists(MPICH_RANKS) or not shutil.which("mpiexec.mpich"):
+            self.skipTest("MPICH is not installed (package mpich)")
+        self.check_messages(self.done([PROBE, "trace", "-o", self.folder, "--", "mpiexec.mpich", "-n", 4, MPICH_RANKS, 10, 2]))
+        behind = self.path("behind/")
+        self.done(["mpiexec.mpich", "-n", 4, PROBE, "trace", "-o", behind, "--", "sh", "-c", f"exec '{PLAIN}' $((PMI_RANK + 2))"])
+        members = self.members(behind)
+        self.assertEqual({rank: sum(self.counts({0: each}, "kernel").values()) for rank, each in members.items()}, {0: 2, 1: 3, 2: 4, 3: 5})
+        self.assertEqual({each[0]["ranks"] for each in members.values()}, {"4"})
+        self.assertNotIn("jobs have written", self.look(run=behind))
+
+    def check_messages(self, result):
+        """Of four ranks with ten rounds, of which rank 2 is slow."""
         self.assertEqual(sorted(result.stdout.splitlines()), [f"rank {x} of 4 is right" for x in range(4)])
         members = self.members()
         counts = self.counts(members, "message")
@@ -395,6 +410,74 @@ if __name__ == '__main__':
         result = self.in_front(2, [MPI_RANKS, 2, 0], ["--no-messages"])
         self.assertEqual(len(result.stdout.splitlines()), 2)
         self.assertEqual(self.counts(self.members(), "message"), {})
+
+    # ---- launchers that only set variables
+
+    def launched(self, command, ranks, variables):
+        """A launcher as torchrun and srun are: starts all ranks at once with variables of their own, and waits for them."""
+        script = ("import os, subprocess, sys\n"
+                  f"ranks = [subprocess.Popen(sys.argv[1:], env=dict(os.environ, **{{name: value.format(rank=rank, ranks={ranks}) for name, value in {variables!r}.items()}})) for rank in range({ranks})]\n"
+                  "sys.exit(max(rank.wait() for rank in ranks))\n")
+        return [sys.executable, "-c", script, *command]
+
+    def check_launcher(self, variables, rank_variable):
+        app = ["sh", "-c", f"exec '{PLAIN}' $(({rank_variable} + 2))"]
+        self.done([PROBE, "trace", "-o", self.folder, "--", *self.launched(app, 3, variables)])
+        behind = self.path("behind/")
+        self.done(self.launched([PROBE, "trace", "-o", behind, "--", *app], 3, variables))
+        for run in (self.folder, behind):
+            members = self.members(run)
+            self.assertEqual({rank: sum(self.counts({0: each}, "kernel").values()) for rank, each in members.items()}, {0: 2, 1: 3, 2: 4})
+            self.assertEqual({(each[0]["ranks"], each[0]["local_rank"]) for each in members.values()}, {("3", "0"), ("3", "1"), ("3", "2")})
+            text = self.look(run=run)
+            self.assertIn("3 processes on 1 host, ranks 0-2\n", text)
+            self.assertNotIn("jobs have written", text)
+        chosen = self.path("chosen/")
+        self.done([PROBE, "trace", "-o", chosen, "--ranks", "2", "--", *self.launched(app, 3, variables)])
+        self.assertEqual(sorted(self.members(chosen)), [2])
+
+    def test_ranks_of_torchrun(self):
+        self.check_launcher({"RANK": "{rank}", "LOCAL_RANK": "{rank}", "WORLD_SIZE": "{ranks}", "LOCAL_WORLD_SIZE": "{ranks}", "GROUP_RANK": "0",
+                             "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "TORCHELASTIC_RUN_ID": "none"}, "RANK")
+
+    def test_ranks_of_srun(self):
+        self.check_launcher({"SLURM_PROCID": "{rank}", "SLURM_LOCALID": "{rank}", "SLURM_NTASKS": "{ranks}", "SLURM_JOB_ID": "77", "SLURM_STEP_ID": "0", "SLURM_NODEID": "0"}, "SLURM_PROCID")
+
+    # ---- conditions
+
+    def test_conditions_on_a_run(self):
+        slow, even = self.path("slow/"), self.path("even/")
+        maker = os.path.join(os.path.dirname(__file__), "../../bench/trace/synthetic_run.py")
+        self.done([sys.executable, maker, slow, 7, 4])  # rank 2 takes four times as long in the last kernel
+        self.done([sys.executable, maker, even, 2, 4])
+
+        def judge(command, code, *conditions):
+            result = self.done([PROBE, *command, *(x for condition in conditions for x in ("--fail-if", condition))], code=code)
+            return result.stderr
+
+        said = judge(["log", slow], 3, "kernel.imbalance>2", "imbalance>1.5", "busy<10%", "stragglers>0", "killed>0", "failed_calls>0", "waiting>50%")
+        self.assertRegex(said, r"failed: void stage<3.*: kernel\.imbalance is 4\.\d+, above 2 by rank 2\n")
+        self.assertRegex(said, r"failed: rank 2: imbalance is 1\.[5-9]\d*, above 1\.5 \(GPU time, most / median\)\n")
+        self.assertRegex(said, r"failed: run: stragglers is 1, above 0\n  rank 2, ")
+        self.assertIn("4 of 7 conditions passed\n", said)
+        self.assertIn("2 of 2 conditions passed\n", judge(["log", slow], 0, "kernel.imbalance>2@kernel=stage<[0-2],", "imbalance>3"))
+        self.assertIn("1 of 1 conditions passed\n", judge(["report", slow, "-o", self.path("page.html")], 1, "imbalance>3"))  # there are no events to make pages of
+        self.assertRegex(judge(["diff", even, slow], 3, f"regress>200%:{even}"), r"failed: void stage<0, .*: GPU time of all ranks went from \S+ ms to \S+ ms \(\+2\d\d %\)\n")
+        self.assertIn("1 of 1 conditions passed\n", judge(["diff", slow, even], 0, f"run.regress>5%:{slow}"))
+        self.assertIn("failed: kernel.imbalance>2@kernel=none: no measurement matches", judge(["log", slow], 3, "kernel.imbalance>2@kernel=none"))
+        for mistake in ("efficiency<3", "imbalance>x", "imbalance>3%", "busy<300", "regress>5%", "busy<5%@kernel=a", "imbalance"):
+            self.assertIn(f"--fail-if '{mistake}': ", judge(["log", slow], 2, mistake))
+        self.done([PROBE, "log", slow, "--fail-if", "imbalance>1.5", "--junit", self.path("junit.xml"), "--sarif", self.path("sarif.json")], code=3)
+        with open(self.path("junit.xml")) as file:
+            self.assertIn("failures=\"1\"", file.read())
+        with open(self.path("sarif.json")) as file:
+            self.assertEqual(len(json.load(file)["runs"][0]["results"]), 1)
+
+    def test_a_condition_on_a_run_that_is_made(self):
+        application = [*MPIRUN, "-np", 2, "sh", "-c", f"exec '{PLAIN}' $(({RANK} * 60 + 2))"]
+        result = self.done([PROBE, "--report", self.folder, "--fail-if", "imbalance>1.01", "--", *application], code=3)
+        self.assertIn("0 of 1 conditions passed\n", result.stderr)
+        self.done([PROBE, "--report", self.path("other/"), "--fail-if", "imbalance>1000", "--", *application])
 
     # ---- looked at
 
@@ -507,6 +590,38 @@ if __name__ == '__main__':
         text = self.done([PROBE, "log", path]).stdout
         self.assertEqual(sum(x.startswith("process ") for x in text.split("\n")), 3)
         self.assertIn(f"{sum(x[1]['calls'] for x in self.members().values())} calls in 3 threads", text)
+
+    def test_counters_and_pc_samples_of_a_rocpd_database(self):
+        """As rocprofv3 --pmc and --pc-sampling-beta-enabled write them, beside what FADE's writer makes."""
+        self.in_front(2, BY_RANK)
+        path, page = self.path("all.db"), self.path("page.html")
+        self.look("--format", "rocpd", "-o", path)
+        self.done([PROBE, "report", path, "-o", page])
+        self.assertEqual((self.page(page)["host"]["counters"], self.page(page)["host"]["samples"]), ([], []))
+        db = sqlite3.connect(path)
+        suffix, = (x[0].removeprefix("rocpd_pmc_event") for x in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'rocpd_pmc_event_%'"))
+        node, process, agent = db.execute(f"SELECT nid, pid, id FROM `rocpd_info_agent{suffix}` WHERE type = 'GPU' LIMIT 1").fetchone()
+        dispatches = db.execute(f"SELECT K.event_id, K.dispatch_id, S.display_name FROM `rocpd_kernel_dispatch{suffix}` K JOIN `rocpd_info_kernel_symbol{suffix}` S ON S.id = K.kernel_id "
+                                "WHERE S.display_name NOT LIKE '__amd%' ORDER BY K.id").fetchall()
+        self.assertEqual(len(dispatches), 5)
+        db.execute(f"INSERT INTO `rocpd_info_pmc{suffix}` (id, nid, pid, agent_id, target_arch, name, symbol) VALUES (1, ?, ?, ?, 'GPU', 'SQ_WAVES', 'SQ_WAVES')", (node, process, agent))
+        for i, (event, _, _) in enumerate(dispatches):  # two instances each
+            db.executemany(f"INSERT INTO `rocpd_pmc_event{suffix}` (event_id, pmc_id, value) VALUES (?, 1, ?)", [(event, 10), (event, i)])
+        db.execute(f"CREATE TABLE `rocpd_pc_sampling{suffix}` (id INTEGER PRIMARY KEY, guid TEXT, method TEXT, timestamp BIGINT, exec_mask BIGINT, dispatch_id INTEGER, instruction TEXT, "
+                   "instruction_comment TEXT, correlation_id INTEGER, wave_issued_instruction INTEGER, instruction_type TEXT, stall_reason TEXT, wave_count INTEGER)")
+        stall = "ROCPROFILER_PC_SAMPLING_INSTRUCTION_NOT_ISSUED_REASON_WAITCNT"
+        rows = [(dispatches[0][1], "s_waitcnt vmcnt(0)", "plain.hip:9", 0, stall)] * 3 + [(dispatches[0][1], "v_add_u32 v0, v1, v2", "plain.hip:10", 1, stall), (10**6, "s_endpgm", "", 1, None)]
+        db.executemany(f"INSERT INTO `rocpd_pc_sampling{suffix}` (method, dispatch_id, instruction, instruction_comment, wave_issued_instruction, stall_reason) VALUES ('stochastic', ?, ?, ?, ?, ?)", rows)
+        db.commit()
+        db.close()
+        kernel = dispatches[0][2]
+        self.done([PROBE, "report", path, "-o", page])
+        host = self.page(page)["host"]
+        self.assertEqual(host["counters"], [[kernel, "SQ_WAVES", 5, 12, 10, 14]])
+        self.assertEqual(host["samples"], [["", "", "s_endpgm", "", 1], [kernel, "plain.hip:10", "v_add_u32 v0, v1, v2", "", 1], [kernel, "plain.hip:9", "s_waitcnt vmcnt(0)", "WAITCNT", 3]])
+        text = self.done([PROBE, "log", path]).stdout
+        self.assertRegex(text, r"\nstep.* 5 +12 +10 +14  SQ_WAVES\n")
+        self.assertRegex(text, r"\n +3 +60\.0%  step.*: s_waitcnt vmcnt\(0\) at plain\.hip:9, waits for WAITCNT\n")
 
     def test_ranks_of_a_launcher_that_does_not_name_the_job_are_one_job(self):
         for rank in ("0", "1"):

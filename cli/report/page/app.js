@@ -7,6 +7,7 @@ const inside = (hasDispatches || !host) && !onlyChecked;
 const panels = [
   ["summary", "Summary", summaryPanel, !onlyChecked], ["errors", "Errors", () => errorsPanel(), checked], ["kernel", "Kernels", kernelPanel, inside && data.kernels.length > 0], ["profile", "Profile", () => profilePanel(), data.profile !== null], ["findings", "Findings", findingsPanel, inside], ["source", "Source", sourcePanel, inside], ["lanes", "Lanes", lanesPanel, inside],
   ["memory", "Memory", memoryPanel, inside], ["blocks", "Blocks", blocksPanel, inside], ["operators", "Operators", () => operatorsPanel(), host && host.operators.some(([name]) => name)],
+  ["counters", "Counters", () => countersPanel(), host && host.counters.length > 0], ["samples", "PC samples", () => samplesPanel(), host && host.samples.length > 0],
   ["timeline", "Timeline", timelinePanel, !onlyChecked], ["handlers", "Handlers", handlersPanel, data.tables.length + data.texts.length > 0],
 ].filter(([, , , wanted]) => wanted).map(([id, name, build]) => ({id, name, build, built: false}));
 

@@ -125,6 +125,36 @@ function operatorsPanel() {
   return el("div", {}, el("p", {}, "Time on the GPU by the innermost operator around the call that asked for it. Operators are markers as PyTorch's autograd writes them; other markers stand in where there is none."), table.node);
 }
 
+/// Hardware counters that the file has, by kernel.
+function countersPanel() {
+  const number = (value) => value.toLocaleString("en", {maximumSignificantDigits: 6});
+  const table = new VirtualTable({label: "hardware counters", rows: host.counters, sortBy: 0, ascending: true, filterText: (row) => `${row[0]} ${row[1]}`,
+    columns: [
+      {name: "Kernel", width: "minmax(0,2.4fr)", narrow: "minmax(0,1.4fr)", mono: true, of: (row) => row[0], text: (row) => shortName(row[0]), hint: (row) => row[0]},
+      {name: "Counter", width: "minmax(0,1.4fr)", narrow: "minmax(0,1.2fr)", mono: true, of: (row) => row[1], text: (row) => row[1], hint: (row) => row[1]},
+      {name: "Dispatches", width: "6rem", number: true, wide: true, of: (row) => row[2], text: (row) => count(row[2])},
+      {name: "Mean", width: "8rem", narrow: "5rem", number: true, of: (row) => row[3], text: (row) => number(row[3])},
+      {name: "Least", width: "8rem", number: true, wide: true, of: (row) => row[4], text: (row) => number(row[4])},
+      {name: "Largest", width: "8rem", number: true, wide: true, of: (row) => row[5], text: (row) => number(row[5])},
+    ]});
+  return el("div", {}, el("p", {}, "Hardware counters of each dispatch, measured on the card by whoever wrote the file. A dispatch's value is the sum of all instances of a counter."), table.node);
+}
+
+/// Where waves were when the hardware took samples.
+function samplesPanel() {
+  const rows = host.samples, all = rows.reduce((sum, row) => sum + row[4], 0);
+  const table = new VirtualTable({label: "PC samples", rows, sortBy: 4, filterText: (row) => row.slice(0, 4).join(" "),
+    columns: [
+      {name: "Kernel", width: "minmax(0,1.6fr)", wide: true, mono: true, of: (row) => row[0], text: (row) => row[0] ? shortName(row[0]) : el("span", {class: "soft"}, "no dispatch"), hint: (row) => row[0]},
+      {name: "Source", width: "minmax(0,1.4fr)", narrow: "minmax(0,1fr)", mono: true, of: (row) => row[1], text: (row) => row[1], hint: (row) => row[1]},
+      {name: "Instruction", width: "minmax(0,2fr)", narrow: "minmax(0,1.4fr)", mono: true, of: (row) => row[2], text: (row) => row[2], hint: (row) => row[2]},
+      {name: "Waits for", width: "minmax(0,1fr)", wide: true, of: (row) => row[3], text: (row) => row[3], hint: (row) => row[3]},
+      {name: "Samples", width: "8rem", narrow: "4.4rem", number: true, of: (row) => row[4],
+        text: (row) => [el("i", {class: "bar", style: {width: `${Math.max(1, 48 * row[4] / all)}px`}}), el("span", {class: "share"}, `${count(row[4])} · ${(100 * row[4] / all).toFixed(1)}%`)]},
+    ]});
+  return el("div", {}, el("p", {}, "Samples of the program counter, taken by the hardware while waves ran: where a kernel spends its time, and what waves wait for."), table.node);
+}
+
 /// Application → CUDA layer → HIP → HSA → kernels.
 function chainPicture() {
   const c = host.chain;
