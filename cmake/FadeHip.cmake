@@ -1,4 +1,5 @@
 # HIP programs and code objects, compiled with clang for the code-object version that the ROCm on this machine reads.
+include(FadeProcessors)
 find_program(FADE_HIP_CLANG NAMES clang++-19 clang++ DOC "clang++ used to compile HIP sources")
 execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-multiarch OUTPUT_VARIABLE FADE_MULTIARCH
                 OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
@@ -88,6 +89,12 @@ function(fade_hip_headers out archs flags)
   set(${out}_DEPENDS fade_hip_headers ${kinds} PARENT_SCOPE)
 endfunction()
 
+# In front of compile commands for gfx950, where clang does not know it.
+set(FADE_HIP_GFX950)
+if(FADE_HIP_CLANG)
+  fade_clang_newer(gfx950 ${FADE_HIP_CLANG} FADE_HIP_GFX950)
+endif()
+
 # fade_use_hip_of(root): in the current folder, programs are for the HIP 6 or newer of a Debian root (scripts/rocm-root).
 macro(fade_use_hip_of root)
   # The device libraries of this machine, and in place of those for GPUs that they do not know, a relative's.
@@ -98,7 +105,7 @@ macro(fade_use_hip_of root)
     cmake_path(GET library FILENAME library_name)
     file(CREATE_LINK ${library} ${device_libs}/${library_name} SYMBOLIC)
   endforeach()
-  foreach(pair 942:940 1100:1030 1150:1030 1151:1030 1152:1030 1153:1030 1200:1030 1201:1030)
+  foreach(pair 941:940 942:940 950:940 1100:1030 1150:1030 1151:1030 1152:1030 1153:1030 1200:1030 1201:1030)
     string(REPLACE ":" ";" pair ${pair})
     list(GET pair 0 unknown)
     list(GET pair 1 relative)
@@ -112,6 +119,7 @@ macro(fade_use_hip_of root)
   set(FADE_HIP_FLAGS -x hip -mcode-object-version=5 --rocm-path=${root}/usr -isystem ${CMAKE_CURRENT_BINARY_DIR}/include --rocm-device-lib-path=${device_libs}
     -D__HIP_PLATFORM_AMD__ -Wno-unused-command-line-argument -L${root}/usr/lib/${FADE_MULTIARCH} -Wl,--allow-shlib-undefined)
   set(FADE_HIP_HEADERS) # those of another HIP
+  set(FADE_HIP_CLANG ${FADE_HIP_GFX950} ${FADE_HIP_CLANG})
 endmacro()
 
 # fade_hip_executable(name SOURCE file.hip [ARCHS gfx90a ...] [FLAGS ...] [LIBS ...] [DEPENDS ...])

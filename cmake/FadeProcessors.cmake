@@ -1,12 +1,28 @@
 # Code objects of FADE's own for every GPU that a clang knows, and for families of GPUs (generic targets) that serve those it does not know.
 
-# fade_processors_of(CLANG RESULT): from gfx900 on, as the compiler lists them.
+# fade_clang_newer(PROCESSOR CLANG RESULT): what has to be in front of a compile command for gfx950 or gfx1153, which clang 19 does not know; else nothing.
+set(fade_clang_newer ${CMAKE_CURRENT_LIST_DIR}/clang-newer)
+function(fade_clang_newer processor clang result)
+  set(${result} PARENT_SCOPE)
+  if(processor MATCHES "^gfx(950|1153)$")
+    execute_process(COMMAND ${clang} --target=amdgcn-amd-amdhsa -mcpu=${processor} -nogpulib -x c -fsyntax-only /dev/null
+                    RESULT_VARIABLE code OUTPUT_QUIET ERROR_QUIET)
+    if(NOT code EQUAL 0)
+      set(${result} ${fade_clang_newer} ${processor} PARENT_SCOPE)
+    endif()
+  endif()
+endfunction()
+
+# fade_processors_of(CLANG RESULT): from gfx900 on, as the compiler lists them, and gfx950.
 function(fade_processors_of clang result)
   execute_process(COMMAND ${clang} --target=amdgcn-amd-amdhsa -nogpulib --print-supported-cpus OUTPUT_VARIABLE text ERROR_VARIABLE text)
   string(REGEX MATCHALL "gfx(9|1[0-9])[0-9a-z-]+" processors "${text}")
   list(REMOVE_DUPLICATES processors)
   if(NOT processors)
     message(FATAL_ERROR "${clang} has no AMD GPU among its targets")
+  endif()
+  if(NOT gfx950 IN_LIST processors)
+    list(APPEND processors gfx950)
   endif()
   set(${result} ${processors} PARENT_SCOPE)
 endfunction()

@@ -124,8 +124,10 @@ doctor::UserProbe asUser(const doctor::ProbeOptions &how,
   std::error_code error;
   probe.fadeprobe = fs::read_symlink("/proc/self/exe", error).string();
   const auto off = std::ranges::find(results, "fade-off", &doctor::ProbeResult::stage);
-  probe.is_broken = off == results.end() || off->outcome != doctor::ProbeResult::Outcome::passed;
-  if (!probe.is_broken) probe.gpu = off->text;
+  if (off->outcome == doctor::ProbeResult::Outcome::passed)
+    probe.gpu = off->text;
+  else
+    probe.obstacle = off->text.starts_with("because ") ? off->text : doctor::becauseOf(*off);
   return probe;
 }
 
@@ -149,8 +151,8 @@ Result<std::vector<doctor::ProbeResult>> probe(const DoctorOptions &options) {
   if (!with_fade) return results;
   const auto library = ownLibrary("libfade.so");
   if (!library) return Error::of("libfade.so is missing: it should be in ../lib");
-  const bool is_broken = doctor::verdictOf(results) == 2;
-  for (doctor::ProbeResult &result : doctor::probeFade(how, *library, is_broken))
+  const char *obstacle = doctor::verdictOf(results) == 2 ? "because the GPU is not usable" : "";
+  for (doctor::ProbeResult &result : doctor::probeFade(how, *library, obstacle))
     results.push_back(std::move(result));
   for (doctor::ProbeResult &result : doctor::probeAsUser(asUser(how, results)))
     results.push_back(std::move(result));

@@ -309,15 +309,16 @@ std::string checkRecords(std::string_view json_lines, const FadePlaces &places) 
 }
 
 std::vector<ProbeResult> probeFade(const ProbeOptions &options, const std::string &libfade,
-                                   bool is_broken) {
+                                   std::string obstacle) {
   std::vector<ProbeResult> results;
   const WorkFolder folder;
+  if (obstacle.empty() && !folder.is_there) obstacle = "no folder for temporary files";
   std::optional<double> plain;
   for (const Run &run : kRuns) {
     ProbeResult result;
     result.stage = run.stage;
-    if (is_broken || !folder.is_there) {
-      result.text = is_broken ? "because the GPU is not usable" : "no folder for temporary files";
+    if (!obstacle.empty()) {
+      result.text = obstacle;
       results.push_back(std::move(result));
       continue;
     }
@@ -328,11 +329,11 @@ std::vector<ProbeResult> probeFade(const ProbeOptions &options, const std::strin
     result = resultOf(run.stage, options, end);
     if (result.outcome == Outcome::passed && run.with_fade)
       judge(run, end, contentsOf(report), plain, result);
-    is_broken |= !run.with_fade && result.outcome != Outcome::passed;
+    if (!run.with_fade && result.outcome != Outcome::passed) obstacle = becauseOf(result);
     results.push_back(std::move(result));
   }
-  if (is_broken || !folder.is_there)
-    results.push_back({Outcome::skipped, "fade-often", results.back().text, 0});
+  if (!obstacle.empty())
+    results.push_back({Outcome::skipped, "fade-often", obstacle, 0});
   else
     results.push_back(probeOften(options, libfade, folder.path));
   return results;

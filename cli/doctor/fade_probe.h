@@ -10,9 +10,10 @@
 namespace fade::doctor {
 
 /// As stages fade-off (no FADE), fade-times (durations), fade-host and fade-device (records),
-/// fade-hip (the same through HIP) and fade-often (what a record costs).
+/// fade-hip (the same through HIP) and fade-often (what a record costs). All are skipped because of
+/// `obstacle` ("because the GPU is not usable"), unless that is empty.
 std::vector<ProbeResult> probeFade(const ProbeOptions &options, const std::string &libfade,
-                                   bool is_broken);
+                                   std::string obstacle);
 
 /// What the kernel of doctor/probe/fade_kernels.cl says where its buffers are.
 struct FadePlaces {

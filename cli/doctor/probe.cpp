@@ -129,6 +129,13 @@ ProbeResult resultOf(const std::string &stage, const ProbeOptions &options,
   return result;
 }
 
+std::string becauseOf(const ProbeResult &result) {
+  return fmt::format("because {} {}", result.stage,
+                     result.outcome == Outcome::failed    ? "failed"
+                     : result.outcome == Outcome::skipped ? "was skipped"
+                                                          : "is limited");
+}
+
 std::vector<ProbeResult> runProbes(const ProbeOptions &options,
                                    std::span<const std::string> stages) {
   std::vector<ProbeResult> results;

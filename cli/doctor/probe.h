@@ -36,6 +36,8 @@ Result<std::vector<std::string>> stagesOf(const ProbeOptions &options);
 /// "all" or "copy,kernel" as a list; an error names what is no stage.
 Result<std::vector<std::string>> chosenStages(std::span<const std::string> known,
                                               const std::string &choice);
+/// "because kernel failed": why what needs it was not tried.
+std::string becauseOf(const ProbeResult &result);
 /// When what everything needs does not work, the rest is skipped.
 std::vector<ProbeResult> runProbes(const ProbeOptions &options,
                                    std::span<const std::string> stages);

@@ -290,8 +290,8 @@ std::vector<ProbeResult> Stages::run() {
   for (const auto &[name, stage] : stages) {
     ProbeResult result;
     result.stage = name;
-    if (probe_.is_broken)
-      result.text = "because the GPU is not usable";
+    if (!probe_.obstacle.empty())
+      result.text = probe_.obstacle;
     else if (!folder_.is_there)
       result.text = "no folder for temporary files";
     else if (stage != &Stages::compile && compiler_.empty())

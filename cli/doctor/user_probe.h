@@ -13,7 +13,7 @@ struct UserProbe {
   ProbeOptions options;
   std::string fadeprobe; ///< path of this program
   std::string gpu;       ///< gfx90a
-  bool is_broken = false;
+  std::string obstacle;  ///< why nothing can be tried; empty if it can
 };
 
 /// As stages fade-compile, fade-summary, fade-stream, fade-counts, fade-clocks and fade-capture.

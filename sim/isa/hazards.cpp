@@ -145,7 +145,10 @@ bool by_scalar_or_loads(Use u) { return u.is_counted_scalar || is(u, Kind::waits
 bool by_scalar_result(Use u) {
   return is(u, Kind::waits_scalar) || (is(u, Kind::valu) && touches(u.writes, kScalars));
 }
-bool by_scalar_wait(Use u) { return is(u, Kind::waits_scalar); }
+/// Memory instructions wait for what SALU has written, whatever they read.
+bool by_scalar_wait_or_memory(Use u) {
+  return u.kinds & (Kind::waits_scalar | Kind::vmem | Kind::smem);
+}
 bool by_any_valu(Use u) { return is(u, Kind::valu); }
 
 // ---- of which registers the first instruction must write, to be one
@@ -202,6 +205,8 @@ const HazardTable::Rule HazardTable::rules[] = {
     {"transcendental result, then VALU read of it", all_gfx94, bit(Kind::trans), bit(Kind::valu), From::vectors, vector_read, 1, Unit::states, by_nothing, "", bit(Kind::trans)},
     {"VALU write of a part of a VGPR, then VALU read of it", all_gfx94, bit(Kind::part), bit(Kind::valu), From::vectors, vector_read, 1},
     {"VALU write of EXEC, then matrix instruction", gfx908 | gfx90a | all_gfx94, bit(Kind::valu), bit(Kind::matrix), From::exec, exec_written, 4},
+    {"VALU write of a VGPR, then v_permlane*_swap of it", gfx950, bit(Kind::valu), bit(Kind::permlane), From::vectors, vector_read, 2},
+    {"v_cmpx, then v_permlane*_swap", gfx950, bit(Kind::compare_exec), bit(Kind::permlane), From::anything, always, 4},
     {"matrix instruction of f64, then v_fma_f64", gfx90a | all_gfx94, bit(Kind::matrix64), bit(Kind::fma64), From::anything, always, 2},
     {"memory instruction reads a scalar register, then SALU or SMEM writes it", gfx101x, Kind::vmem | Kind::lds, Kind::salu | Kind::smem, From::anything, scalar_overwritten, 1, Unit::never, by_valu, "s_waitcnt_depctr 0xffe3"},
     {"SMEM reads a scalar register, then VALU writes it", gfx101x, bit(Kind::smem), bit(Kind::valu), From::anything, scalar_overwritten, 1, Unit::never, by_scalar_or_loads, "s_mov_b32 null, 0"},
@@ -210,7 +215,7 @@ const HazardTable::Rule HazardTable::rules[] = {
     {"atomic on floats, then s_denorm_mode", gfx101x | gfx103x, bit(Kind::float_atomic), bit(Kind::denorm_mode), From::anything, always, 3, Unit::states, by_valu_or_wait},
     {"transcendental result, then VALU read of it", gfx110x, bit(Kind::trans), bit(Kind::valu), From::vectors, vector_read, 6, Unit::valus, by_vector_memory, "s_waitcnt_depctr 0xfff"},
     {"matrix result, then matrix operand", all_gfx11 | gfx12, bit(Kind::wmma), bit(Kind::wmma), From::vectors, operand_read, 1, Unit::valus, by_nothing, "v_nop"},
-    {"SALU write of an SGPR that VALU has read before, then a read of it", gfx12, bit(Kind::salu), Kind::valu | Kind::salu, From::scalars, scalar_read, 11, Unit::scalars, by_scalar_wait, "s_wait_alu 0xfffe", 0, true},
+    {"SALU write of an SGPR that VALU has read before, then a read of it", gfx12, bit(Kind::salu), Kind::valu | Kind::salu, From::scalars, scalar_read, 11, Unit::scalars, by_scalar_wait_or_memory, "s_wait_alu 0xfffe", 0, true},
     // Computed; `needed` is the most.
     {"", gfx90a | all_gfx94, Kind::matrix | Kind::dot, kAnyVector, From::vectors, nullptr, longest},
     {"", gfx908, Kind::matrix | Kind::accumulator_read | Kind::accumulator_write, kAnyVector, From::vectors, nullptr, longest},

@@ -1,6 +1,6 @@
 // The numbers are those of AMD's manuals of the MI100, MI200 and MI300 instruction sets, tables
 // "required software-inserted wait states" and "dependency resolution: required independent
-// instructions".
+// instructions"; of gfx950, what LLVM 22 waits.
 #include "isa/matrix_hazards.h"
 
 #include <algorithm>
@@ -29,6 +29,15 @@ unsigned later(MatrixGpu gpu, const HazardUse &first) {
   return gpu == MatrixGpu::gfx950 && has_kind(first, HazardKind::xdl) && first.passes > 2 ? 1 : 0;
 }
 
+/// A result of f64: those of 16x16 take twice as long on gfx950.
+unsigned of_f64(MatrixGpu gpu, const HazardUse &first, unsigned small, unsigned large,
+                unsigned large_gfx950) {
+  return first.passes == 4 ? small : gpu == MatrixGpu::gfx950 ? large_gfx950 : large;
+}
+unsigned until_read64(MatrixGpu gpu, const HazardUse &first) {
+  return of_f64(gpu, first, 6, 11, 19);
+}
+
 /// A result that is not the accumulator of the next matrix instruction.
 unsigned until_read(MatrixGpu gpu, const HazardUse &first) {
   if (gpu == MatrixGpu::gfx90a) return by_passes(first.passes, 5, 5, 11, 19);
@@ -48,10 +57,11 @@ unsigned until_accumulated(MatrixGpu gpu, const HazardUse &first, const HazardUs
     if (first64 && second64 && first.passes == 4 && second.passes == 4) return 4;
     return gpu != MatrixGpu::gfx90a && first.passes == 2 ? 2 : 0;
   }
-  if (first64) return first.passes == 4 ? 4 : 9;
+  if (first64) return of_f64(gpu, first, 4, 9, 17);
   if (gpu == MatrixGpu::gfx90a)
     return second64 ? by_passes(first.passes, 3, 3, 9, 17) : by_passes(first.passes, 2, 2, 8, 16);
   if (has_kind(second, HazardKind::xdl) && !has_kind(first, HazardKind::xdl)) return 0;
+  if (gpu == MatrixGpu::gfx950 && has_kind(second, HazardKind::xdl)) return first.passes + 2;
   return first.passes + (has_kind(first, HazardKind::xdl) ? 1 : 0) + later(gpu, first);
 }
 
@@ -65,7 +75,7 @@ MatrixHazard between_matrices(MatrixGpu gpu, const HazardUse &first, const Hazar
     if (i == 2)
       states = until_accumulated(gpu, first, second, same(result, second.abc[2]));
     else if (has_kind(first, HazardKind::matrix64))
-      states = first.passes == 4 ? 6 : 11;
+      states = until_read64(gpu, first);
     else
       states = until_read(gpu, first);
     if (states > found.states)
@@ -91,7 +101,7 @@ MatrixHazard after_matrix(MatrixGpu gpu, const HazardUse &first, const HazardUse
   if (const ObservedRange at = shared(result, second.reads, true); at.count) {
     const unsigned states = !is64               ? until_read(gpu, first)
                             : is_memory(second) ? (first.passes == 4 ? 9 : 18)
-                                                : (first.passes == 4 ? 6 : 11);
+                                                : until_read64(gpu, first);
     found = {states, at,
              is_memory(second) ? "matrix result, then memory instruction reads it"
                                : "matrix result, then VALU reads it"};

@@ -28,6 +28,21 @@
 #define MALLOC_PITCH hipMallocPitch
 #endif
 
+// On GPUs that HIP 5 does not know, newer HIPs do not prepare what its device libraries use for
+// barriers of grids.
+#if defined(__gfx942__) || defined(__gfx950__) || defined(__GFX11__) || defined(__GFX12__)
+#define MEETS_IN_MEMORY 1
+#else
+#define MEETS_IN_MEMORY 0
+#endif
+// Device malloc of HIP 5's device libraries asks a clock that these GPUs do not have, and never
+// ends.
+#if defined(__OPTIMIZE__) && !defined(__GFX11__) && !defined(__GFX12__)
+#define HAS_MALLOC 1
+#else
+#define HAS_MALLOC 0
+#endif
+
 // Memory of the device, freed at the end, and written unless told otherwise.
 template <class T> struct Device {
   T *data = nullptr;

@@ -82,12 +82,12 @@ CASE(store_data, (int *)) {}
 CASE(around_a_loop, (int *, int)) {}
 #endif
 
-// gfx11: a transcendental result needs time, or a wait for it.
+// gfx1100: a transcendental result needs time, or a wait for it.
 CASE(transcendental, (float *out, float x)) {
 #if defined(__gfx1100__)
   float v = x;
   if (broken) {
-    asm volatile("v_rcp_f32 v40, %0\n v_mul_f32 %0, v40, v40" : "+v"(v) : : "v40"); // finds: hazard on gfx11
+    asm volatile("v_rcp_f32 v40, %0\n v_mul_f32 %0, v40, v40" : "+v"(v) : : "v40"); // finds: hazard on gfx1100
   } else {
     asm volatile("v_rcp_f32 v40, %0\n s_waitcnt_depctr 0xfff\n v_mul_f32 %0, v40, v40" : "+v"(v) : : "v40");
   }
@@ -95,6 +95,33 @@ CASE(transcendental, (float *out, float x)) {
 #else
   out[threadIdx.x] = x;
 #endif
+}
+
+// gfx12: SALU writes a scalar register that VALU has read, and it is read at once.
+CASE(scalar_again, (int *out)) {
+  int v = threadIdx.x;
+#if defined(__GFX12__)
+  if (broken) {
+    asm volatile("s_mov_b32 s20, 1\n s_wait_alu 0xfffe\n v_add_nc_u32 %0, s20, %0\n s_mov_b32 s20, 2\n v_add_nc_u32 %0, s20, %0" : "+v"(v) : : "s20"); // finds: hazard on gfx12
+  } else {
+    asm volatile("s_mov_b32 s20, 1\n s_wait_alu 0xfffe\n v_add_nc_u32 %0, s20, %0\n s_mov_b32 s20, 2\n s_wait_alu 0xfffe\n v_add_nc_u32 %0, s20, %0" : "+v"(v) : : "s20");
+    asm volatile("s_mov_b32 s20, 2\n global_load_b32 v40, %1, off\n v_add_nc_u32 %0, s20, %0\n s_wait_loadcnt 0x0" : "+v"(v) : "v"(out) : "s20", "v40"); // memory instructions wait, too
+  }
+#endif
+  out[threadIdx.x] = v;
+}
+
+// gfx950: rows of lanes change places too early behind what they are.
+CASE(swapped_rows, (int *out)) {
+  int v = threadIdx.x;
+#if defined(__gfx950__) // v_permlane16_swap_b32 v40, v41
+  if (broken) {
+    asm volatile("v_mov_b32 v41, %0\n v_mov_b32 v40, %0\n s_nop 0\n .long 0x7e50b329\n s_nop 7\n v_mov_b32 %0, v40" : "+v"(v) : : "v40", "v41"); // finds: hazard on gfx950 says: (v40): 1 wait state between them
+  } else {
+    asm volatile("v_mov_b32 v41, %0\n v_mov_b32 v40, %0\n s_nop 1\n .long 0x7e50b329\n s_nop 7\n v_mov_b32 %0, v40" : "+v"(v) : : "v40", "v41");
+  }
+#endif
+  out[threadIdx.x] = v;
 }
 
 template <bool broken> int run() {
@@ -107,6 +134,8 @@ template <bool broken> int run() {
   store_data<broken><<<1, 64>>>(out.data);
   around_a_loop<broken><<<1, 64>>>(out.data, 3);
   transcendental<broken><<<1, 64>>>(floats.data, 2);
+  scalar_again<broken><<<1, 64>>>(out.data);
+  swapped_rows<broken><<<1, 64>>>(out.data);
   finish();
   std::printf("done\n");
   return 5;

@@ -124,12 +124,12 @@ template <bool broken> void run_registered() {
 }
 
 // ---- the whole grid meets, again and again
-#if defined(__gfx942__) || defined(__gfx1100__)
+#if MEETS_IN_MEMORY
 __device__ unsigned met[4];
 #endif
 // On some GPUs newer HIPs do not prepare what HIP 5's device libraries use for it.
 __device__ void meet(const cg::grid_group &grid, int turn) {
-#if defined(__gfx942__) || defined(__gfx1100__)
+#if MEETS_IN_MEMORY
   __syncthreads();
   if (threadIdx.x == 0) {
     __threadfence();
@@ -228,8 +228,7 @@ template <bool broken> void run_lambda() {
 
 // ---- device malloc
 template <bool broken> __global__ void lists(int *out) {
-#if defined(__OPTIMIZE__) &&                                                                       \
-    !defined(__gfx1100__) // else that of Debian's device libraries never ends
+#if HAS_MALLOC
   int *own = static_cast<int *>(malloc((threadIdx.x % 5 + 1) * sizeof(int)));
 #else
   int own[5];
@@ -237,7 +236,7 @@ template <bool broken> __global__ void lists(int *out) {
   for (unsigned i = 0; i <= threadIdx.x % 5; ++i) own[i] = i;
   int sum = 0;
   for (unsigned i = 0; i <= threadIdx.x % 5; ++i) sum += own[i];
-#if defined(__OPTIMIZE__) && !defined(__gfx1100__)
+#if HAS_MALLOC
   free(own);
 #endif
   atomicAdd(&out[broken ? threadIdx.x % 5 + 1 : threadIdx.x % 5], sum); // finds: memory

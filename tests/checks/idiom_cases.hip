@@ -161,11 +161,11 @@ template <bool broken> __global__ void tiles(const int *in, int *out) {
 }
 
 // All blocks meet. On some GPUs newer HIPs do not prepare what HIP 5's device libraries use for it.
-#if defined(__gfx942__) || defined(__gfx1100__)
+#if MEETS_IN_MEMORY
 __device__ unsigned met;
 #endif
 template <class Grid> __device__ void meet(const Grid &grid) {
-#if defined(__gfx942__) || defined(__gfx1100__)
+#if MEETS_IN_MEMORY
   __syncthreads();
   if (threadIdx.x == 0) {
     __threadfence();

@@ -138,7 +138,7 @@ __global__ void dpp_scan(const int *in, int *out) {
 __global__ void rows(const int *in, int *out) {
   const int mine = in[threadIdx.x];
   int got = mine;
-#if defined(__gfx1030__) || defined(__gfx1100__)
+#if defined(__GFX10__) || defined(__GFX11__) || defined(__GFX12__)
   got = __builtin_amdgcn_permlanex16(mine, mine, 0x76543210, 0xfedcba98, true, false);
 #endif
   if (threadIdx.x % 32 < 16) out[threadIdx.x] = got;

@@ -112,7 +112,7 @@ CASE(added, (float *out, const float *in)) {
 
 // A matrix instruction whose sum is too large, and one of bf16.
 CASE(matrix, (float *out, const float *in)) {
-#if defined(__gfx90a__) || defined(__gfx942__)
+#if defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
   typedef float Sums __attribute__((ext_vector_type(4)));
   const float x = in[threadIdx.x] * (broken ? 1e38f : 1.0f);
   Sums sums{};
@@ -121,12 +121,19 @@ CASE(matrix, (float *out, const float *in)) {
 #endif
 }
 CASE(narrow_matrix, (float *out, const float *in)) {
-#if defined(__gfx90a__) || defined(__gfx942__)
-  typedef float Sums __attribute__((ext_vector_type(4)));
+#if defined(__gfx908__)
+#define MULTIPLY __builtin_amdgcn_mfma_f32_16x16x8bf16
+  typedef short Brains __attribute__((ext_vector_type(2)));
+#else
+#define MULTIPLY __builtin_amdgcn_mfma_f32_16x16x16bf16_1k
   typedef short Brains __attribute__((ext_vector_type(4)));
+#endif
+#if defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+  typedef float Sums __attribute__((ext_vector_type(4)));
   const short one = __builtin_bit_cast(int, in[threadIdx.x] * (broken ? 1e38f : 1.0f)) >> 16;
   Sums sums{};
-  sums = __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(Brains{one, one, one, one}, Brains{one, one, one, one}, sums, 0, 0, 0); // finds: nan on gfx9 says: an infinity is born: v_mfma_f32_16x16x16
+  const Brains ones = one;
+  sums = MULTIPLY(ones, ones, sums, 0, 0, 0); // finds: nan on gfx9 says: an infinity is born: v_mfma_f32_16x16x
   out[threadIdx.x] = sums[0];
 #endif
 }

@@ -4,20 +4,35 @@
 // clang-format off
 
 // What waits for all stores, by its name.
-#if defined(__GFX10__) || defined(__GFX11__)
+#if defined(__GFX12__)
+#define WAIT_STORES "s_wait_storecnt 0x0\n"
+#elif defined(__GFX10__) || defined(__GFX11__)
 #define WAIT_STORES "s_waitcnt_vscnt null, 0x0\n"
 #else
 #define WAIT_STORES "s_waitcnt vmcnt(0)\n"
 #endif
 // Additions without a carry have other names there, too.
-#if defined(__GFX10__) || defined(__GFX11__)
+#if defined(__GFX10__) || defined(__GFX11__) || defined(__GFX12__)
 #define ADD "v_add_nc_u32"
 #else
 #define ADD "v_add_u32"
 #endif
 
+// What waits for all but so many loads of memory, of scalars and of LDS.
+#if defined(__GFX12__)
+#define WAIT_LOADS(n) "s_wait_loadcnt " #n "\n "
+#define WAIT_SCALARS(n) "s_wait_kmcnt " #n "\n "
+#define WAIT_LDS(n) "s_wait_dscnt " #n "\n "
+#else
+#define WAIT_LOADS(n) "s_waitcnt vmcnt(" #n ")\n "
+#define WAIT_SCALARS(n) "s_waitcnt lgkmcnt(" #n ")\n "
+#define WAIT_LDS(n) "s_waitcnt lgkmcnt(" #n ")\n "
+#endif
+
 // How an atomic is told to return the old value.
-#if defined(__gfx942__)
+#if defined(__GFX12__)
+#define RETURNS "th:TH_ATOMIC_RETURN"
+#elif defined(__gfx942__) || defined(__gfx950__)
 #define RETURNS "sc0"
 #else
 #define RETURNS "glc"
@@ -28,9 +43,9 @@
 CASE(vector_load, (int *out, const int *in)) {
   int v;
   if (broken) {
-    asm volatile("global_load_dword %0, %1, off\n v_lshlrev_b32 %0, 1, %0\n s_waitcnt vmcnt(0)" : "=&v"(v) : "v"(in + threadIdx.x)); // finds: wait
+    asm volatile("global_load_dword %0, %1, off\n v_lshlrev_b32 %0, 1, %0\n " WAIT_LOADS(0) : "=&v"(v) : "v"(in + threadIdx.x)); // finds: wait
   } else {
-    asm volatile("global_load_dword %0, %1, off\n s_waitcnt vmcnt(0)\n v_lshlrev_b32 %0, 1, %0" : "=&v"(v) : "v"(in + threadIdx.x));
+    asm volatile("global_load_dword %0, %1, off\n " WAIT_LOADS(0) "v_lshlrev_b32 %0, 1, %0" : "=&v"(v) : "v"(in + threadIdx.x));
   }
   out[threadIdx.x] = v;
 }
@@ -39,9 +54,9 @@ CASE(vector_load, (int *out, const int *in)) {
 CASE(second_load, (int *out, const int *in)) {
   int a, b;
   if (broken) {
-    asm volatile("global_load_dword %0, %2, off\n global_load_dword %1, %2, off offset:4\n s_waitcnt vmcnt(1)\n v_or_b32 %0, %0, %1\n s_waitcnt vmcnt(0)" : "=&v"(a), "=&v"(b) : "v"(in + threadIdx.x)); // finds: wait
+    asm volatile("global_load_dword %0, %2, off\n global_load_dword %1, %2, off offset:4\n " WAIT_LOADS(1) "v_or_b32 %0, %0, %1\n " WAIT_LOADS(0) : "=&v"(a), "=&v"(b) : "v"(in + threadIdx.x)); // finds: wait
   } else {
-    asm volatile("global_load_dword %0, %2, off\n global_load_dword %1, %2, off offset:4\n s_waitcnt vmcnt(1)\n v_or_b32 %0, 1, %0\n s_waitcnt vmcnt(0)\n v_or_b32 %0, %0, %1" : "=&v"(a), "=&v"(b) : "v"(in + threadIdx.x));
+    asm volatile("global_load_dword %0, %2, off\n global_load_dword %1, %2, off offset:4\n " WAIT_LOADS(1) "v_or_b32 %0, 1, %0\n " WAIT_LOADS(0) "v_or_b32 %0, %0, %1" : "=&v"(a), "=&v"(b) : "v"(in + threadIdx.x));
   }
   out[threadIdx.x] = a + b;
 }
@@ -50,9 +65,9 @@ CASE(second_load, (int *out, const int *in)) {
 CASE(wide_load, (int *out, const int4 *in)) {
   int4 v;
   if (broken) {
-    asm volatile("global_load_dwordx4 %0, %1, off\n v_mov_b32 v40, 0\n global_store_dwordx4 %2, %0, off\n s_waitcnt vmcnt(0)\n" WAIT_STORES : "=&v"(v) : "v"(in + threadIdx.x), "v"(out + 4 * threadIdx.x) : "v40"); // finds: wait
+    asm volatile("global_load_dwordx4 %0, %1, off\n v_mov_b32 v40, 0\n global_store_dwordx4 %2, %0, off\n " WAIT_LOADS(0) WAIT_STORES : "=&v"(v) : "v"(in + threadIdx.x), "v"(out + 4 * threadIdx.x) : "v40"); // finds: wait
   } else {
-    asm volatile("global_load_dwordx4 %0, %1, off\n v_mov_b32 v40, 0\n s_waitcnt vmcnt(0)\n global_store_dwordx4 %2, %0, off\n" WAIT_STORES : "=&v"(v) : "v"(in + threadIdx.x), "v"(out + 4 * threadIdx.x) : "v40");
+    asm volatile("global_load_dwordx4 %0, %1, off\n v_mov_b32 v40, 0\n " WAIT_LOADS(0) "global_store_dwordx4 %2, %0, off\n" WAIT_STORES : "=&v"(v) : "v"(in + threadIdx.x), "v"(out + 4 * threadIdx.x) : "v40");
   }
   out[4 * threadIdx.x] += v.w;
 }
@@ -61,9 +76,9 @@ CASE(wide_load, (int *out, const int4 *in)) {
 CASE(scalar_load, (int *out, const int *in)) {
   int a, b;
   if (broken) {
-    asm volatile("s_load_dword %0, %2, 0x0\n s_load_dword %1, %2, 0x40\n s_waitcnt lgkmcnt(1)\n s_add_i32 %0, %0, 1\n s_waitcnt lgkmcnt(0)" : "=&s"(a), "=&s"(b) : "s"(in) : "scc"); // finds: wait
+    asm volatile("s_load_dword %0, %2, 0x0\n s_load_dword %1, %2, 0x40\n " WAIT_SCALARS(1) "s_add_i32 %0, %0, 1\n " WAIT_SCALARS(0) : "=&s"(a), "=&s"(b) : "s"(in) : "scc"); // finds: wait
   } else {
-    asm volatile("s_load_dword %0, %2, 0x0\n s_load_dword %1, %2, 0x40\n s_waitcnt lgkmcnt(0)\n s_add_i32 %0, %0, 1" : "=&s"(a), "=&s"(b) : "s"(in) : "scc");
+    asm volatile("s_load_dword %0, %2, 0x0\n s_load_dword %1, %2, 0x40\n " WAIT_SCALARS(0) "s_add_i32 %0, %0, 1" : "=&s"(a), "=&s"(b) : "s"(in) : "scc");
   }
   out[threadIdx.x] = a + b;
 }
@@ -76,9 +91,9 @@ CASE(lds_load, (int *out)) {
   int a, b;
   const int at = threadIdx.x * 4;
   if (broken) {
-    asm volatile("ds_read_b32 %0, %2\n ds_read_b32 %1, %2 offset:256\n s_waitcnt lgkmcnt(1)\n v_or_b32 %1, %0, %1\n s_waitcnt lgkmcnt(0)" : "=&v"(a), "=&v"(b) : "v"(at)); // finds: wait
+    asm volatile("ds_read_b32 %0, %2\n ds_read_b32 %1, %2 offset:256\n " WAIT_LDS(1) "v_or_b32 %1, %0, %1\n " WAIT_LDS(0) : "=&v"(a), "=&v"(b) : "v"(at)); // finds: wait
   } else {
-    asm volatile("ds_read_b32 %0, %2\n ds_read_b32 %1, %2 offset:256\n s_waitcnt lgkmcnt(1)\n v_or_b32 %0, 1, %0\n s_waitcnt lgkmcnt(0)\n v_or_b32 %1, %0, %1" : "=&v"(a), "=&v"(b) : "v"(at));
+    asm volatile("ds_read_b32 %0, %2\n ds_read_b32 %1, %2 offset:256\n " WAIT_LDS(1) "v_or_b32 %0, 1, %0\n " WAIT_LDS(0) "v_or_b32 %1, %0, %1" : "=&v"(a), "=&v"(b) : "v"(at));
   }
   out[threadIdx.x] = a + b;
 }
@@ -87,9 +102,9 @@ CASE(lds_load, (int *out)) {
 CASE(flat_load, (int *out, const int *in)) {
   int v;
   if (broken) {
-    asm volatile("flat_load_dword %0, %1\n s_waitcnt vmcnt(0)\n v_lshlrev_b32 %0, 1, %0\n s_waitcnt lgkmcnt(0)" : "=&v"(v) : "v"(in + threadIdx.x)); // finds: wait
+    asm volatile("flat_load_dword %0, %1\n " WAIT_LOADS(0) "v_lshlrev_b32 %0, 1, %0\n " WAIT_LDS(0) : "=&v"(v) : "v"(in + threadIdx.x)); // finds: wait
   } else {
-    asm volatile("flat_load_dword %0, %1\n s_waitcnt vmcnt(0) lgkmcnt(0)\n v_lshlrev_b32 %0, 1, %0" : "=&v"(v) : "v"(in + threadIdx.x));
+    asm volatile("flat_load_dword %0, %1\n " WAIT_LOADS(0) WAIT_LDS(0) "v_lshlrev_b32 %0, 1, %0" : "=&v"(v) : "v"(in + threadIdx.x));
   }
   out[threadIdx.x] = v;
 }
@@ -98,9 +113,9 @@ CASE(flat_load, (int *out, const int *in)) {
 CASE(overwritten, (int *out, const int *in)) {
   int v;
   if (broken) {
-    asm volatile("global_load_dword %0, %1, off\n v_mov_b32 %0, 7\n s_waitcnt vmcnt(0)" : "=&v"(v) : "v"(in + threadIdx.x)); // finds: wait
+    asm volatile("global_load_dword %0, %1, off\n v_mov_b32 %0, 7\n " WAIT_LOADS(0) : "=&v"(v) : "v"(in + threadIdx.x)); // finds: wait
   } else {
-    asm volatile("global_load_dword %0, %1, off\n s_waitcnt vmcnt(0)\n v_mov_b32 %0, 7" : "=&v"(v) : "v"(in + threadIdx.x));
+    asm volatile("global_load_dword %0, %1, off\n " WAIT_LOADS(0) "v_mov_b32 %0, 7" : "=&v"(v) : "v"(in + threadIdx.x));
   }
   out[threadIdx.x] = v;
 }
@@ -109,9 +124,9 @@ CASE(overwritten, (int *out, const int *in)) {
 CASE(atomic_result, (int *out, int *in)) {
   int v;
   if (broken) {
-    asm volatile("global_atomic_add %0, %1, %2, off " RETURNS "\n v_mov_b32 v40, %0\n s_waitcnt vmcnt(0)" : "=&v"(v) : "v"(in), "v"(1) : "v40", "memory"); // finds: wait
+    asm volatile("global_atomic_add %0, %1, %2, off " RETURNS "\n v_mov_b32 v40, %0\n " WAIT_LOADS(0) : "=&v"(v) : "v"(in), "v"(1) : "v40", "memory"); // finds: wait
   } else {
-    asm volatile("global_atomic_add %0, %1, %2, off " RETURNS "\n s_waitcnt vmcnt(0)\n v_mov_b32 v40, %0" : "=&v"(v) : "v"(in), "v"(1) : "v40", "memory");
+    asm volatile("global_atomic_add %0, %1, %2, off " RETURNS "\n " WAIT_LOADS(0) "v_mov_b32 v40, %0" : "=&v"(v) : "v"(in), "v"(1) : "v40", "memory");
   }
   out[threadIdx.x] = v;
 }
@@ -120,9 +135,9 @@ CASE(atomic_result, (int *out, int *in)) {
 CASE(wrong_counter, (int *out, const int *in)) {
   int v;
   if (broken) {
-    asm volatile("global_load_dword %0, %1, off\n s_waitcnt lgkmcnt(0)\n " ADD " %0, 1, %0\n s_waitcnt vmcnt(0)" : "=&v"(v) : "v"(in + threadIdx.x)); // finds: wait
+    asm volatile("global_load_dword %0, %1, off\n " WAIT_LDS(0) ADD " %0, 1, %0\n " WAIT_LOADS(0) : "=&v"(v) : "v"(in + threadIdx.x)); // finds: wait
   } else {
-    asm volatile("global_load_dword %0, %1, off\n s_waitcnt vmcnt(0)\n " ADD " %0, 1, %0" : "=&v"(v) : "v"(in + threadIdx.x));
+    asm volatile("global_load_dword %0, %1, off\n " WAIT_LOADS(0) ADD " %0, 1, %0" : "=&v"(v) : "v"(in + threadIdx.x));
   }
   out[threadIdx.x] = v;
 }
@@ -135,9 +150,9 @@ CASE(lds_atomic, (int *out)) {
   int v;
   const int at = 0;
   if (broken) {
-    asm volatile("ds_add_rtn_u32 %0, %1, %2\n v_or_b32 %0, 1, %0\n s_waitcnt lgkmcnt(0)" : "=&v"(v) : "v"(at), "v"(1) : "memory"); // finds: wait
+    asm volatile("ds_add_rtn_u32 %0, %1, %2\n v_or_b32 %0, 1, %0\n " WAIT_LDS(0) : "=&v"(v) : "v"(at), "v"(1) : "memory"); // finds: wait
   } else {
-    asm volatile("ds_add_rtn_u32 %0, %1, %2\n s_waitcnt lgkmcnt(0)\n v_or_b32 %0, 1, %0" : "=&v"(v) : "v"(at), "v"(1) : "memory");
+    asm volatile("ds_add_rtn_u32 %0, %1, %2\n " WAIT_LDS(0) "v_or_b32 %0, 1, %0" : "=&v"(v) : "v"(at), "v"(1) : "memory");
   }
   out[threadIdx.x] = v + word;
 }
@@ -147,9 +162,9 @@ CASE(pointer_chase, (int *out, int *const *in)) {
   int *p;
   int v;
   if (broken) {
-    asm volatile("global_load_dwordx2 %0, %2, off\n global_load_dword %1, %0, off\n s_waitcnt vmcnt(0)" : "=&v"(p), "=&v"(v) : "v"(in)); // finds: wait
+    asm volatile("global_load_dwordx2 %0, %2, off\n global_load_dword %1, %0, off\n " WAIT_LOADS(0) : "=&v"(p), "=&v"(v) : "v"(in)); // finds: wait
   } else {
-    asm volatile("global_load_dwordx2 %0, %2, off\n s_waitcnt vmcnt(0)\n global_load_dword %1, %0, off\n s_waitcnt vmcnt(0)" : "=&v"(p), "=&v"(v) : "v"(in));
+    asm volatile("global_load_dwordx2 %0, %2, off\n " WAIT_LOADS(0) "global_load_dword %1, %0, off\n " WAIT_LOADS(0) : "=&v"(p), "=&v"(v) : "v"(in));
   }
   out[threadIdx.x] = v;
 }
@@ -158,9 +173,9 @@ CASE(pointer_chase, (int *out, int *const *in)) {
 CASE(wide_scalar, (int *out, const int *in)) {
   int v;
   if (broken) {
-    asm volatile("s_load_dwordx4 s[20:23], %1, 0x0\n s_mov_b32 %0, s23\n s_waitcnt lgkmcnt(0)" : "=&s"(v) : "s"(in) : "s20", "s21", "s22", "s23"); // finds: wait
+    asm volatile("s_load_dwordx4 s[20:23], %1, 0x0\n s_mov_b32 %0, s23\n " WAIT_SCALARS(0) : "=&s"(v) : "s"(in) : "s20", "s21", "s22", "s23"); // finds: wait
   } else {
-    asm volatile("s_load_dwordx4 s[20:23], %1, 0x0\n s_waitcnt lgkmcnt(0)\n s_mov_b32 %0, s23" : "=&s"(v) : "s"(in) : "s20", "s21", "s22", "s23");
+    asm volatile("s_load_dwordx4 s[20:23], %1, 0x0\n " WAIT_SCALARS(0) "s_mov_b32 %0, s23" : "=&s"(v) : "s"(in) : "s20", "s21", "s22", "s23");
   }
   out[threadIdx.x] = v;
 }
@@ -173,10 +188,10 @@ CASE(in_a_loop, (int *out, const int *in)) {
     if (broken) {
       asm volatile(ADD " %0, %0, %1\n global_load_dword %1, %2, off" : "+v"(sum), "+v"(next) : "v"(in + i)); // finds: wait
     } else {
-      asm volatile(ADD " %0, %0, %1\n global_load_dword %1, %2, off\n s_waitcnt vmcnt(0)" : "+v"(sum), "+v"(next) : "v"(in + i));
+      asm volatile(ADD " %0, %0, %1\n global_load_dword %1, %2, off\n " WAIT_LOADS(0) : "+v"(sum), "+v"(next) : "v"(in + i));
     }
   }
-  asm volatile("s_waitcnt vmcnt(0)" : "+v"(next));
+  asm volatile(WAIT_LOADS(0) : "+v"(next));
   out[threadIdx.x] = sum + next;
 }
 

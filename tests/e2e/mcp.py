@@ -191,7 +191,7 @@ class Tests(fade.Test):
         log = [x.split(": ")[1] for x in text.splitlines() if x.startswith("written: ")][0]
         is_error, text = server.call("read_kernel", path=app, kernels="^turn", counts=log, gpu=fade.GPU, view="isa")
         self.assertFalse(is_error, text)
-        names = "store|load" if fade.GPU.startswith("gfx11") else "write|read"
+        names = "store|load" if fade.GPU.startswith(("gfx11", "gfx12")) else "write|read"
         self.assertRegex(text, fr"{16 * fade.waves(1024)} +{fade.LANES}.* ds_({names})_b32")
         self.assertFalse(server.call("compare", before=log, after=log)[0])
         captures = self.path("captures")

@@ -227,9 +227,9 @@ class Tests(fade.Test):
     def by_hand(self, gpu):
         """Of the kernels of roofs.hip: operations by type, and bytes by level where they are not those that lanes access."""
         n, groups = 1024, 4
-        lanes = 64 if gpu in ("gfx90a", "gfx942") else 32
+        lanes = 64 if gpu.startswith("gfx9") else 32
         waves = n // lanes
-        line = 64 if gpu == "gfx90a" else 128  # of L1; of L2 it is 128, and what is written goes to memory in sectors of 32
+        line = 64 if gpu in ("gfx908", "gfx90a") else 128  # of L1; of L2 it is 128, and what is written goes to memory in sectors of 32
 
         def lines(of_bytes):
             return -(-of_bytes // line) * line
@@ -238,7 +238,10 @@ class Tests(fade.Test):
         matrix = {"gfx90a": {"f32": 5 * 2 * 32 * 32 * 2, "f16": 2 * 16 * 16 * 16 + 2 * 4 * 4 * 4 * 16, "bf16": 2 * 32 * 32 * 8,
                              "f64": 2 * 16 * 16 * 4 + 2 * 4 * 4 * 4 * 4, "matrix_integer": 2 * 16 * 16 * 16},
                   "gfx1100": {"f16": 3 * 2 * 16 * 16 * 16, "bf16": 2 * 16 * 16 * 16}}
-        matrix["gfx942"] = {**matrix["gfx90a"], "matrix_integer": 2 * 16 * 16 * 32, "f8": 2 * 16 * 16 * 32}
+        matrix["gfx908"] = {**matrix["gfx90a"], "f64": 0, "bf16": 2 * 32 * 32 * 4}
+        matrix["gfx942"] = matrix["gfx950"] = {**matrix["gfx90a"], "matrix_integer": 2 * 16 * 16 * 32, "f8": 2 * 16 * 16 * 32}
+        matrix["gfx1150"] = matrix["gfx1151"] = matrix["gfx1100"]
+        matrix["gfx1200"] = matrix["gfx1201"] = {**matrix["gfx1100"], "f8": 2 * 16 * 16 * 16}
         of_matrix = {key: waves * value for key, value in matrix.get(gpu, {}).items()}
         if of_matrix:
             of_matrix["matrix"] = sum(value for key, value in of_matrix.items() if key != "matrix_integer")
@@ -252,7 +255,7 @@ class Tests(fade.Test):
         table = groups * lines(40 * 4)
         return {
             "f64_chain": ({"f64": 50 * 2 * n}, {"accessed": 16 * n}),
-            "f32_packed": ({"f32": (9 * 2 + 1) * 2 * n, "packed": (9 * 2 + 1) * 2 * n if lanes == 64 else 0}, {"accessed": 16 * n}),
+            "f32_packed": ({"f32": (9 * 2 + 1) * 2 * n, "packed": (9 * 2 + 1) * 2 * n if lanes == 64 and gpu != "gfx908" else 0}, {"accessed": 16 * n}),
             "f16_packed": ({"f16": (9 * 2 + 1) * 2 * n, "packed": (9 * 2 + 1) * 2 * n}, {"accessed": 8 * n}),
             "dot": ({"f16": 4 * n, "packed": 4 * n}, {"accessed": 8 * n}),
             "matrix": (of_matrix, {"accessed": 8 * n}),

@@ -5,6 +5,12 @@
 
 #include "check.h"
 
+#if __GFX12__
+#define WAIT_LDS "s_wait_dscnt 0x0"
+#else
+#define WAIT_LDS "s_waitcnt lgkmcnt(0)"
+#endif
+
 constexpr unsigned kGroup = 256;
 
 __device__ unsigned item() { return blockIdx.x * blockDim.x + threadIdx.x; }
@@ -147,7 +153,7 @@ __global__ void compute_divisions(double *to, double x) {
   to[item()] = y;
 }
 __global__ void compute_matrix(float *to) {
-#if __gfx90a__ || __gfx942__
+#if __gfx908__ || __gfx90a__ || __gfx942__ || __gfx950__
   typedef float floatx16 __attribute__((ext_vector_type(16)));
   floatx16 sum = {};
 #pragma unroll 1
@@ -187,7 +193,7 @@ __global__ void lds_wide(float *to) {
   for (unsigned i = 0; i < 16; ++i)
     asm volatile("ds_read_b128 %0, %1\n ds_read_b128 %0, %1 offset:1024\n ds_read_b128 %0, %1\n "
                  "ds_read_b128 %0, %1 offset:1024\n ds_read_b128 %0, %1\n ds_read_b128 %0, %1 "
-                 "offset:1024\n s_waitcnt lgkmcnt(0)"
+                 "offset:1024\n " WAIT_LDS
                  : "=v"(x)
                  : "v"(base));
   to[item()] = x.y;

@@ -18,6 +18,16 @@ template <bool is_broken> __global__ void early(float *out) {
   else
     asm volatile("global_atomic_fmin %0, %1, off\n v_nop\n v_nop\n v_nop\n s_denorm_mode 15" : : "v"(out), "v"(v) : "memory");
   v = 1;
+#elif defined(__GFX12__) // SALU writes a register that VALU has read
+  if (is_broken)
+    asm volatile("s_mov_b32 s20, 0\n s_wait_alu 0xfffe\n v_or_b32 %0, s20, %0\n s_mov_b32 s20, 0\n v_or_b32 %0, s20, %0" : "+v"(v) : : "s20");
+  else
+    asm volatile("s_mov_b32 s20, 0\n s_wait_alu 0xfffe\n v_or_b32 %0, s20, %0\n s_mov_b32 s20, 0\n s_wait_alu 0xfffe\n v_or_b32 %0, s20, %0" : "+v"(v) : : "s20");
+#elif defined(__gfx1150__) || defined(__gfx1151__) || defined(__gfx1152__) // lanes are exchanged while EXEC is written
+  if (is_broken)
+    asm volatile("v_cmpx_eq_f32 %0, %0\n v_permlane16_b32 v40, %0, 0, 0" : : "v"(v) : "v40");
+  else
+    asm volatile("v_cmpx_eq_f32 %0, %0\n v_mov_b32 v40, 0\n v_permlane16_b32 v40, %0, 0, 0" : : "v"(v) : "v40");
 #else // a transcendental result
   if (is_broken)
     asm volatile("v_rcp_f32 v40, %0\n v_mul_f32 %0, v40, %0" : "+v"(v) : : "v40");

@@ -10,11 +10,15 @@ typedef float f32x4 __attribute__((ext_vector_type(4)));
 typedef float f32x8 __attribute__((ext_vector_type(8)));
 typedef float f32x16 __attribute__((ext_vector_type(16)));
 typedef double f64x4 __attribute__((ext_vector_type(4)));
+typedef int i32x2 __attribute__((ext_vector_type(2)));
 typedef int i32x4 __attribute__((ext_vector_type(4)));
+typedef short i16x2 __attribute__((ext_vector_type(2)));
 typedef short i16x4 __attribute__((ext_vector_type(4)));
+typedef short i16x8 __attribute__((ext_vector_type(8)));
 typedef short i16x16 __attribute__((ext_vector_type(16)));
 typedef _Float16 f16x2 __attribute__((ext_vector_type(2)));
 typedef _Float16 f16x4 __attribute__((ext_vector_type(4)));
+typedef _Float16 f16x8 __attribute__((ext_vector_type(8)));
 typedef _Float16 f16x16 __attribute__((ext_vector_type(16)));
 
 __device__ unsigned item() { return blockIdx.x * blockDim.x + threadIdx.x; }
@@ -41,28 +45,46 @@ __global__ void dot(float *to, const f16x2 *from) {
 }
 __global__ void matrix(float *to, const float *from) {
   const float x = from[item()];
-#if __gfx90a__ || __gfx942__
+#if __gfx908__ || __gfx90a__ || __gfx942__ || __gfx950__
   const auto half = static_cast<_Float16>(x);
   const f16x4 h = {half, half, half, half};
-  const i16x4 s = {static_cast<short>(item()), 2, 3, 4};
   f32x16 a = {};
   for (int i = 0; i < 5; ++i) a = __builtin_amdgcn_mfma_f32_32x32x2f32(x, x, a, 0, 0, 0);
+#if __gfx908__
+  const i16x2 s = {static_cast<short>(item()), 2};
+  a = __builtin_amdgcn_mfma_f32_32x32x4bf16(s, s, a, 0, 0, 0);
+#else
+  const i16x4 s = {static_cast<short>(item()), 2, 3, 4};
   a = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(s, s, a, 0, 0, 0);
+#endif
   f32x4 b = {};
   b = __builtin_amdgcn_mfma_f32_16x16x16f16(h, h, b, 0, 0, 0);
   b = __builtin_amdgcn_mfma_f32_4x4x4f16(h, h, b, 0, 0, 0); // 16 blocks
+#if !__gfx908__
   f64x4 c = {};
   c = __builtin_amdgcn_mfma_f64_16x16x4f64(x, x, c, 0, 0, 0);
   const double d = __builtin_amdgcn_mfma_f64_4x4x4f64(x, 2.0, 1.0, 0, 0, 0); // 4 blocks
+  asm volatile("" ::"v"(c), "v"(d));
+#endif
   i32x4 n = {};
-#if __gfx90a__
+#if __gfx908__ || __gfx90a__
   n = __builtin_amdgcn_mfma_i32_16x16x16i8(static_cast<int>(item()), 3, n, 0, 0, 0);
 #else
   n = __builtin_amdgcn_mfma_i32_16x16x32_i8(item(), 3, n, 0, 0, 0);
   b = __builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8(item(), 3, b, 0, 0, 0);
 #endif
-  asm volatile("" ::"v"(a), "v"(b), "v"(c), "v"(d), "v"(n));
-#elif __gfx1100__
+  asm volatile("" ::"v"(a), "v"(b), "v"(n));
+#elif __GFX12__
+  f16x8 h;
+  i16x8 s;
+  for (int i = 0; i < 8; ++i) h[i] = static_cast<_Float16>(x), s[i] = static_cast<short>(item());
+  const i32x2 q = {static_cast<int>(item()), 3};
+  f32x8 a = {};
+  for (int i = 0; i < 3; ++i) a = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(h, h, a);
+  a = __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(s, s, a);
+  a = __builtin_amdgcn_wmma_f32_16x16x16_fp8_fp8_w32_gfx12(q, q, a);
+  asm volatile("" ::"v"(a));
+#elif __GFX11__
   f16x16 h;
   i16x16 s;
   for (int i = 0; i < 16; ++i) h[i] = static_cast<_Float16>(x), s[i] = static_cast<short>(item());

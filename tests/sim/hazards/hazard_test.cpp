@@ -283,6 +283,25 @@ const Words gfx950_words[] = {
      {0xd3ac0000, 0x00023f1e, 0xd3ad0800, 0x02022108},
      8},
     {"VALU writes A", {0x7e140301}, {0xd3ad0000, 0x04022108}, 2},
+    // v_mov_b32 v0, v2; v_mov_b32 v1, v2; v_cmpx_eq_u32 vcc, v2, v2; v_permlane16_swap_b32 and
+    // v_permlane32_swap_b32 v0, v1
+    {"VALU writes the first of two rows", {0x7e000302}, {0x7e00b301}, 2},
+    {"VALU writes the second of two rows", {0x7e020302}, {0x7e00b501}, 2},
+    {"v_cmpx writes EXEC", {0x7db40502}, {0x7e00b301}, 4},
+    // v_mfma_f64_16x16x4_f64 v[0:7], v[8:9], v[10:11], v[0:7]: its result is read, stored,
+    // multiplied, a part of it is an accumulator.
+    {"f64, then VALU", {0xd3ee0000, 0x04021508}, add_of_v0, 19},
+    {"f64, then a store", {0xd3ee0000, 0x04021508}, {0xdc708000, 0x007f000a}, 18},
+    {"f64, then f64 of it", {0xd3ee0000, 0x04021508}, {0xd3ee0010, 0x04421500}, 19},
+    {"f64, then it is a part of the accumulator",
+     {0xd3ee0000, 0x04021508},
+     {0xd3ee0002, 0x040a2914},
+     17},
+    // v_mfma_f32_4x4x4_16b_f16 v[0:3], v[8:9], v[10:11], v[0:3], then v[2:5] as accumulator
+    {"two passes, then a part of it as accumulator",
+     {0xd3ca0000, 0x04021508},
+     {0xd3ca0002, 0x040a1508},
+     4},
 };
 
 TEST(Hazards, OfGfx950sOwnInstructions) {
