@@ -252,7 +252,7 @@ private:
   /// host rings the doorbell for them: a thread that is held up there comes later.
   StreamOrder::Ptr lateCommand() const {
     constexpr auto step = std::chrono::milliseconds(1);
-    constexpr unsigned most = 100;
+    constexpr unsigned most = 1000;
     QueueOrder &order = QueueOrder::instance();
     const uint64_t queue = job_.dispatch.queue_address, index = job_.dispatch.packet_index;
     for (unsigned i = 0; i < most && !order.isSubmitted(queue, index); ++i)

@@ -50,9 +50,9 @@ public:
                  StreamOrder::Ptr command = nullptr);
   /// When a dispatch that has begun was submitted, if that is known.
   HostTime submittedAt(uint64_t queue, uint64_t index);
-  /// The call of HIP that a dispatch that has begun came with; null if that is not known.
   /// Whether the doorbell has rung for a packet.
   bool isSubmitted(uint64_t queue, uint64_t index);
+  /// The call of HIP that a dispatch that has begun came with; null if that is not known.
   StreamOrder::Ptr commandOf(uint64_t queue, uint64_t index);
   /// The host has seen that a signal's value is what it waited for.
   void hostSaw(uint64_t signal);
