@@ -47,10 +47,33 @@ std::string_view calledName([[maybe_unused]] const uint8_t *returns_to) {
     if (*stub == 0xf2) ++stub;                                            // bnd
     if (stub[0] == 0xff && stub[1] == 0x25) function = through(stub + 2); // jmp *slot(%rip)
   }
+#elif defined(__aarch64__)
+  const auto wordAt = [](const uint8_t *at) {
+    uint32_t word = 0;
+    std::memcpy(&word, at, sizeof word);
+    return word;
+  };
+  void *function = nullptr;
+  if (const uint32_t call = wordAt(returns_to - 4); call >> 26 == 0x25) { // bl stub
+    const auto distance = static_cast<int32_t>(call << 6) >> 6;           // in words
+    const uint8_t *stub = returns_to - 4 + int64_t{distance} * 4;
+    if (wordAt(stub) == 0xd503245f) stub += 4; // bti c
+    const uint32_t page = wordAt(stub), load = wordAt(stub + 4);
+    // adrp x16, page of the slot; ldr x17, [x16, offset]
+    if ((page & 0x9f00001f) == 0x90000010 && (load & 0xffc003ff) == 0xf9400211) {
+      const uint32_t pages = (page >> 5 & 0x7ffff) << 2 | (page >> 29 & 3);
+      const int64_t away = int64_t{static_cast<int32_t>(pages << 11) >> 11} * 4096;
+      const auto here = reinterpret_cast<int64_t>(stub) & ~int64_t{4095};
+      std::memcpy(&function, reinterpret_cast<void *>(here + away + (load >> 10 & 0xfff) * 8),
+                  sizeof function);
+    }
+  }
+#else
+  void *function = nullptr;
+#endif
   Dl_info info{};
   if (function && dladdr(function, &info) != 0 && info.dli_saddr == function)
     return apiName(info.dli_sname);
-#endif
   return "";
 }
 
