@@ -31,9 +31,10 @@ Instruction parsed(const std::string &text) {
   return in;
 }
 
-/// "v3", "v[2:3]" and "s4" as registers one by one; modifiers behind a space are left out.
+/// "v3", "v[2:3]" and "s4" as registers one by one; modifiers behind a space are left out, and so
+/// are halves ("v3.l").
 std::set<std::string> registersOf(std::string operand) {
-  operand = operand.substr(0, operand.find(' '));
+  operand = operand.substr(0, operand.find_first_of(" ."));
   std::erase_if(operand, [](char c) { return c == '-' || c == '|'; });
   std::set<std::string> all;
   if (operand.size() < 2 || std::string_view("vsa").find(operand[0]) == std::string_view::npos)
@@ -61,6 +62,12 @@ bool isSum(const std::string &name) {
   return std::ranges::any_of(parts, [&](std::string_view p) { return name.find(p) != name.npos; });
 }
 
+/// Adds to what its result's registers hold.
+bool readsResult(const std::string &name) {
+  return name.find("mac_") != name.npos || name.starts_with("v_dot2c") ||
+         name.starts_with("v_dot4c") || name.starts_with("v_dot8c");
+}
+
 bool reads(const std::set<std::string> &some, const std::string &operand) {
   return std::ranges::any_of(registersOf(operand),
                              [&](const std::string &r) { return some.contains(r); });
@@ -77,7 +84,7 @@ bool accumulates(const std::vector<std::string> &instructions) {
     const Instruction in = parsed(instructions[i]);
     if (in.operands.size() < 2 || isStore(in.name) || in.name.starts_with("s_cbranch")) continue;
     bool of_loaded = false, of_sum = false;
-    for (std::size_t k = 1; k < in.operands.size(); ++k) {
+    for (std::size_t k = readsResult(in.name) ? 0 : 1; k < in.operands.size(); ++k) {
       of_loaded |= reads(loaded, in.operands[k]);
       of_sum |= reads(summed, in.operands[k]);
     }

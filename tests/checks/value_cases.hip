@@ -81,6 +81,22 @@ template <bool broken> __global__ void counts_in_lds(unsigned *out, const int *i
   out[threadIdx.x] = static_cast<unsigned>(bins[threadIdx.x]);
 }
 
+// Added by an instruction that adds to its own result; and bytes.
+template <bool broken> __global__ void weighs_in_a_wave(double *bins, const int *in, double by) {
+  const unsigned x = in[threadIdx.x] % 32u + threadIdx.x % 8;
+  if (broken)
+    bins[x] += by * 3.0; // finds: race says: one of the updates is lost
+  else
+    atomicAdd(&bins[x], by * 3.0);
+}
+template <bool broken> __global__ void counts_bytes(unsigned char *bins, const int *in) {
+  const unsigned x = in[threadIdx.x] % 32u + threadIdx.x % 8;
+  if (broken)
+    bins[x]++; // finds: race says: one of the updates is lost
+  else
+    bins[threadIdx.x]++;
+}
+
 // Lanes of one wave store what differs, or what does not.
 template <bool broken> __global__ void lanes_meet(int *p, const int *in) {
   const int x = in[threadIdx.x] % 8 + threadIdx.x % 4;
@@ -118,6 +134,10 @@ template <bool broken> int run() {
   Device<unsigned> bins(2048);
   counts_in_a_wave<broken><<<1, 32>>>(bins.data, in.data);
   counts_in_lds<broken><<<1, 32>>>(bins.data, in.data);
+  Device<double> sums(64);
+  Device<unsigned char> bytes(64);
+  weighs_in_a_wave<broken><<<1, 32>>>(sums.data, in.data, 2.5);
+  counts_bytes<broken><<<1, 32>>>(bytes.data, in.data);
   lanes_meet<broken><<<1, 32>>>(ints.data, in.data);
   marks_in_a_wave<<<1, 32>>>(bins.data, in.data);
   copies_unwritten<broken><<<1, 64>>>(ints.data);
