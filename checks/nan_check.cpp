@@ -110,6 +110,12 @@ template <class Visit> void eachLane(uint64_t lanes, Visit visit) {
   for (; lanes; lanes &= lanes - 1) visit(static_cast<unsigned>(std::countr_zero(lanes)));
 }
 
+/// Of operands with several causes, the one that was born first; what was flushed comes last.
+void keepFirst(uint32_t &cause, uint32_t other, const NanGroup &group) {
+  const auto rank = [&](uint32_t c) { return std::pair(group.causes[c - 1].is_flush, c); };
+  if (!cause || rank(other) < rank(cause)) cause = other;
+}
+
 } // namespace
 
 FloatOperation floatOperation(std::string_view name) {
@@ -192,7 +198,8 @@ void NanValues::setCause(unsigned number, unsigned lane, uint32_t cause) {
 }
 
 /// What the operands are before they may be overwritten.
-void NanValues::readOperands(const ObservedWave &wave, const ObservedInstruction &instruction) {
+void NanValues::readOperands(const ObservedWave &wave, const ObservedInstruction &instruction,
+                             const NanGroup &group) {
   const FloatOperation &op = step_.operation;
   step_.cause.fill(0);
   unsigned index = 0;
@@ -226,12 +233,12 @@ void NanValues::readOperands(const ObservedWave &wave, const ObservedInstruction
         if (kind.is_nan) step_.had_nan |= bit;
         if (kind.is_inf) step_.had_inf |= bit;
         if (scalar != scalars_.end() && (kind.is_nan || kind.is_inf))
-          step_.cause[lane] = scalar->second;
+          keepFirst(step_.cause[lane], scalar->second, group);
         if (found == causes_.end() || !found->second[lane]) return;
         if (op.is_matrix || instruction.selects)
-          step_.cause.fill(found->second[lane]);
+          for (uint32_t &cause : step_.cause) keepFirst(cause, found->second[lane], group);
         else
-          step_.cause[lane] = found->second[lane];
+          keepFirst(step_.cause[lane], found->second[lane], group);
       });
       if (index < step_.shown.size() && k == 0) {
         std::array<uint32_t, 64> low{}, high{};
@@ -270,7 +277,7 @@ void NanValues::registers(const ObservedWave &wave, const ObservedInstruction &i
   step_.operands.clear();
   step_.sources.clear();
   step_.writes.assign(instruction.writes, instruction.writes + instruction.writes_count);
-  if (is_float) return readOperands(wave, instruction);
+  if (is_float) return readOperands(wave, instruction, group);
   addSources(wave, instruction, group);
 }
 

@@ -96,7 +96,8 @@ private:
   uint32_t causeOf(const ObservedWave &wave, unsigned lane, Birth birth, NanGroup &group,
                    const Reporter &reporter);
   bool wasFlushed(unsigned lane) const;
-  void readOperands(const ObservedWave &wave, const ObservedInstruction &instruction);
+  void readOperands(const ObservedWave &wave, const ObservedInstruction &instruction,
+                    const NanGroup &group);
   bool hasCause(unsigned number) const { return tagged_[number / 64] >> number % 64 & 1; }
   void setCause(unsigned number, unsigned lane, uint32_t cause);
   void addSources(const ObservedWave &wave, const ObservedInstruction &instruction,

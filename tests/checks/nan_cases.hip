@@ -31,6 +31,18 @@ CASE(difference, (float *out, const float *limits)) {
   out[threadIdx.x] = low - high; // finds: nan says: a NaN is born
 }
 
+// Both sides of a division are NaN: the one that came first is the cause.
+CASE(softmax, (float *out, const float *in, int n)) {
+  float most = -INFINITY, sum = 1;
+  for (int i = 0; i < n; i++) most = fmaxf(most, in[i] * 1.0f);
+  for (int i = 0; i < n; i++)
+    sum += in[i] - most; // finds: nan says: a NaN is born
+  for (int i = 0; i < n; i++) {
+    asm volatile("" : "+v"(most));
+    out[threadIdx.x] = (in[i] - most) / sum;
+  }
+}
+
 // Through LDS: stored by one lane, read by another.
 CASE(through_lds, (float *out, const float *in)) {
   __shared__ float row[64];
@@ -153,6 +165,9 @@ template <bool broken> void run() {
   Device<int> numbers(64), number_out(64);
   Device<__half2> half_in(64), half_out(64);
   HIP(hipMemcpy(in.data, ones.data(), 256, hipMemcpyHostToDevice));
+  const std::vector<float> masked_all(2, -INFINITY);
+  Device<float> masked_in(2);
+  HIP(hipMemcpy(masked_in.data, masked_all.data(), 8, hipMemcpyHostToDevice));
   HIP(hipMemcpy(limit.data, limits.data(), 8, hipMemcpyHostToDevice));
   HIP(hipMemcpy(wide.data, doubles_in.data(), 512, hipMemcpyHostToDevice));
   HIP(hipMemcpy(numbers.data, counts.data(), 256, hipMemcpyHostToDevice));
@@ -160,6 +175,7 @@ template <bool broken> void run() {
   mean<broken><<<1, 64>>>(out.data, in.data, numbers.data);
   root<broken><<<1, 64>>>(out.data, in.data);
   difference<broken><<<1, 64>>>(out.data, limit.data);
+  softmax<broken><<<1, 64>>>(out.data, broken ? masked_in.data : in.data, 2);
   through_lds<broken><<<1, 64>>>(out.data, in.data);
   through_private<broken><<<1, 64>>>(out.data, in.data);
   doubles<broken><<<1, 64>>>(wide_out.data, wide.data);
