@@ -60,7 +60,7 @@ std::string wakerText(const FoundFinding &f) {
   case Writer::ended: return by + ", whose wave has ended";
   case Writer::same_wave: return by + ", of the same wave";
   case Writer::waits: return fmt::format("{}, whose wave is at {} now", by, lineOfWait(f.between));
-  default: return by;
+  default: return by.empty() ? "who wrote there is not known" : by;
   }
 }
 
@@ -95,7 +95,7 @@ Waker wakerOf(const FoundFinding &f) {
   case Writer::ended: return {"", "written by a wave that has ended"};
   case Writer::same_wave: return {"", "another lane of the same wave"};
   case Writer::waits: return {lineOfWait(f.between), ""};
-  default: return {};
+  default: return {"", "not known who wrote it"};
   }
 }
 
@@ -105,20 +105,24 @@ WaitChain waitChain(const FoundFinding &hang) {
   std::vector<const FoundFinding *> entries{&hang};
   for (const FoundFinding &detail : hang.details) entries.push_back(&detail);
   WaitChain chain;
+  std::vector<const FoundFinding *> seen; // those of chain.links
   for (const FoundFinding *at = &hang; at;) {
     chain.links.push_back({lineOfWait(at->place), thingOf(*at), at->raw.count});
+    seen.push_back(at);
     const Waker waker = wakerOf(*at);
-    at = nullptr;
     chain.end = waker.line.empty() ? waker.words : waker.line;
     if (waker.line.empty()) break;
-    const auto known = std::ranges::find(chain.links, waker.line, &WaitChain::Link::at);
-    if (known != chain.links.end()) {
-      chain.back_to = static_cast<int>(known - chain.links.begin());
-      break;
-    }
-    const auto next = std::ranges::find_if(
-        entries, [&](const FoundFinding *entry) { return lineOfWait(entry->place) == waker.line; });
-    if (next != entries.end()) at = *next;
+    // Whoever has not come to a barrier is another one, though on the same line.
+    const bool is_other = static_cast<Problem>(at->raw.problem) == Problem::at_barrier;
+    const auto next = std::ranges::find_if(entries, [&](const FoundFinding *entry) {
+      return lineOfWait(entry->place) == waker.line && !(is_other && entry == at);
+    });
+    if (next == entries.end()) break;
+    at = *next;
+    const auto known = std::ranges::find(seen, at);
+    if (known == seen.end()) continue;
+    chain.back_to = static_cast<int>(known - seen.begin());
+    break;
   }
   return chain;
 }
@@ -160,6 +164,9 @@ std::string hangAdvice(const FoundFinding &hang) {
   if (has(is_at(Problem::at_global_barrier)))
     return "all workgroups must come to the grid's barrier, and all must fit on the GPU at once "
            "(hipLaunchCooperativeKernel)";
+  if (has(written(Writer::unknown)))
+    return "look for who writes there: a lock has to be given back on every path, and a flag set "
+           "by a wave that does not itself wait";
   if (has(written(Writer::nobody)))
     return "look for who should write it: a workgroup that has not begun, a kernel behind this one "
            "in the stream, or the host";

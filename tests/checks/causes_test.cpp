@@ -3,6 +3,7 @@
 #include "check/baseline.h"
 #include "check/causes.h"
 #include "check/data_flow.h"
+#include "check/hang_text.h"
 #include "fade/observer.h"
 
 #include <gtest/gtest.h>
@@ -222,6 +223,42 @@ TEST(DataFlow, ASumOfWhatWasLoadedIsToldFromAConstant) {
       << "twice the same as once";
   EXPECT_FALSE(accumulates({"global_load_dword v3, v[0:1], off", "v_add_u32_e32 v4, 1, v5",
                             "global_store_dword v[0:1], v4, off"}));
+  EXPECT_TRUE(accumulates({"global_load_dwordx2 v[4:5], v[2:3], off",
+                           "v_fmac_f64_e32 v[4:5], 0x40080000, v[0:1]",
+                           "global_store_dwordx2 v[2:3], v[4:5], off"}))
+      << "adds to its result";
+  EXPECT_FALSE(accumulates({"global_load_dword v4, v[2:3], off", "v_fmac_f32_e32 v5, v0, v1",
+                            "global_store_dword v[2:3], v5, off"}));
+  EXPECT_TRUE(accumulates({"global_load_d16_b16 v2, v[0:1], off", "v_add_nc_u16 v2.l, v2.l, 1",
+                           "global_store_b16 v[0:1], v2, off"}))
+      << "a half of the register";
+}
+
+FoundFinding wait(Problem problem, uint32_t line, uint32_t column) {
+  FoundFinding f = findingOf(Check::hang, problem, "k", placeAt(line, AccessKind::load, column));
+  f.raw.count = 2;
+  return f;
+}
+
+TEST(WaitChain, ABarrierAndAPollInOneLineAreTwoBoxes) {
+  FoundFinding barrier = wait(Problem::at_barrier, 7, 3);
+  FoundFinding poll = wait(Problem::polls, 7, 40);
+  barrier.other = poll.place, barrier.raw.other = poll.place.raw;
+  poll.raw.lacks = static_cast<uint32_t>(Writer::nobody);
+  poll.raw.space = static_cast<uint32_t>(AccessSpace::lds);
+  barrier.details = {poll};
+  EXPECT_EQ(chainText(waitChain(barrier)),
+            "[x.hip:7, 2 waves] --barrier--> [x.hip:7, 2 waves] --byte 0 of LDS--> (nobody has "
+            "written it)");
+}
+
+TEST(WaitChain, AnUnknownWriterIsSaid) {
+  FoundFinding poll = wait(Problem::polls, 7, 40);
+  poll.raw.lacks = static_cast<uint32_t>(Writer::unknown);
+  poll.raw.space = static_cast<uint32_t>(AccessSpace::lds);
+  EXPECT_EQ(chainText(waitChain(poll)),
+            "[x.hip:7, 2 waves] --byte 0 of LDS--> (not known who wrote it)");
+  EXPECT_EQ(wakerText(poll), "who wrote there is not known");
 }
 
 } // namespace
