@@ -126,8 +126,20 @@ public:
       const std::string &all = source[number - 1];
       return all.substr(0, all.find("//"));
     };
+    // All of a function in one line.
+    const auto is_whole = [&](uint32_t number) {
+      const std::string all = text(number);
+      const auto last = all.find_last_not_of(" \t\r");
+      return !all.empty() && !isSpace(all[0]) && all[last] == '}';
+    };
     first_ = line;
-    while (first_ > 1 && line - first_ < kReach && !source[first_ - 2].starts_with('}')) --first_;
+    if (is_whole(line)) {
+      lines_.push_back(text(line));
+      return;
+    }
+    while (first_ > 1 && line - first_ < kReach && !is_whole(first_ - 1) &&
+           !source[first_ - 2].starts_with('}'))
+      --first_;
     for (uint32_t i = first_; i <= source.size() && i < line + kReach; ++i) {
       if (i > line && source[i - 1].starts_with('}')) break;
       lines_.push_back(text(i));

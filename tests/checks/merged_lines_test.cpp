@@ -38,6 +38,16 @@ TEST(MergedLines, OneAccessOfTheWholeWidthIsNotMerged) {
   EXPECT_FALSE(mergedLines(load(1, 5, 8, 4), {"x = unknown[i];", "y = unknown[i+1];"}, floats));
 }
 
+TEST(MergedLines, AnotherFunctionHasNoPartInIt) {
+  EXPECT_FALSE(mergedLines(load(2, 16, 8, 4),
+                           {"void e(P p) { w = p[2 * i - 1]; }", "void f(P p) { x = p[2 * i]; }",
+                            "void g(P p) { y = p[2 * i + 1]; } // next"},
+                           floats));
+  EXPECT_FALSE(mergedLines(
+      load(3, 7, 8, 4),
+      {"void f(P p) { x = p[2 * i + 1]; }", "void g(P p) {", "  x = p[2 * i];", "}"}, floats));
+}
+
 TEST(MergedLines, WhatLiesTooFarAwayHasNoPartInIt) {
   EXPECT_FALSE(mergedLines(load(1, 5, 8, 4), {"x = p[i];", "y = p[i + 2];"}, floats));
 }
