@@ -40,12 +40,10 @@ struct RunSign {
   Comparison comparison;
   const char *words;
 };
-constexpr std::array kRunSigns = {RunSign{"<=", Comparison::at_most, "at most"},
-                                  RunSign{">=", Comparison::at_least, "at least"},
-                                  RunSign{"==", Comparison::equal, "equal to"},
-                                  RunSign{"!=", Comparison::unequal, "other than"},
-                                  RunSign{"<", Comparison::less, "below"},
-                                  RunSign{">", Comparison::more, "above"}};
+constexpr std::array kRunSigns = {
+    RunSign{"<=", Comparison::at_most, "at most"}, RunSign{">=", Comparison::at_least, "at least"},
+    RunSign{"==", Comparison::equal, "equal to"},  RunSign{"!=", Comparison::unequal, "other than"},
+    RunSign{"<", Comparison::less, "below"},       RunSign{">", Comparison::more, "above"}};
 
 Error runMistake(const std::string &text, const std::string &what) {
   return Error::of(fmt::format("--fail-if '{}': {}", text, what));
@@ -110,9 +108,9 @@ public:
     ++outcome_.looked_at;
     const double change = static_cast<double>(after) / static_cast<double>(before) - 1;
     if (!condition_.base.isMetBy(change)) return;
-    add(subject, fmt::format("{} went from {} to {} (+{:.3g} %)", what,
-                             host_trace::durationText(before), host_trace::durationText(after),
-                             100 * change));
+    add(subject,
+        fmt::format("{} went from {} to {} (+{:.3g} %)", what, host_trace::durationText(before),
+                    host_trace::durationText(after), 100 * change));
   }
 
   bool concerns(const std::string &kernel) const {
@@ -228,8 +226,8 @@ Result<RunCondition> RunCondition::parse(const std::string &text) {
     std::string names;
     for (const RunMetricInfo &one : kRunMetrics)
       names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
-    return runMistake(text, fmt::format("'{}' is none of {}, which a run of many processes has",
-                                        name, names));
+    return runMistake(
+        text, fmt::format("'{}' is none of {}, which a run of many processes has", name, names));
   }
   condition.metric = info->metric;
   if (condition.metric == RunMetric::regress)
@@ -264,10 +262,9 @@ Outcome judge(const RunCondition &condition, const host_trace::Run &run,
   case RunMetric::kernel_imbalance: judgeKernelImbalance(judge, units); break;
   case RunMetric::stragglers: judgeStragglers(judge, units); break;
   case RunMetric::killed: {
-    const auto count =
-        std::ranges::count_if(run.members, [](const host_trace::RunMember &member) {
-          return !member.summary.has_exited && !member.is_running;
-        });
+    const auto count = std::ranges::count_if(run.members, [](const host_trace::RunMember &member) {
+      return !member.summary.has_exited && !member.is_running;
+    });
     judge.look("run", "killed", static_cast<double>(count));
     break;
   }

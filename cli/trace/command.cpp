@@ -398,16 +398,15 @@ Status writeRun(const host_trace::Run &run, const LogOptions &options) {
         return status;
       continue;
     }
-    auto events = host_trace::HostEvents::read(member.events());
-    if (!events) return std::move(events).error();
-    shiftTimes(*events, clock.offsets_ns[i]);
+    const host_trace::EventSource events(member.events(), clock.offsets_ns[i]);
     if (format == "rocpd") { // all in one
-      if (Status status = host_trace::writeRocpd(*events, options.output, process.host); !status)
+      if (Status status = host_trace::writeRocpd(events, options.output, process.host); !status)
         return status;
       continue;
     }
     // A session for each, in one file.
-    if (Status status = writeForm(*events, options.output, format, true); !status) return status;
+    if (Status status = host_trace::FormWriter(options.output, format, true).write(events); !status)
+      return status;
   }
   return Done{};
 }
@@ -470,10 +469,18 @@ int runLog(const LogOptions &options) {
     return status ? 0 : failed(status.error());
   }
   if (!options.output.empty()) {
-    const auto events = host_trace::HostEvents::read(options.file);
-    if (!events) return failed(events.error());
-    sayWhatIsMissing(*events, options.file);
-    const Status status = writeForm(*events, options.output, options.format, options.append);
+    const host_trace::EventSource events(options.file);
+    if (events.isWhole()) {
+      const auto read = host_trace::HostEvents::read(options.file);
+      if (!read) return failed(read.error());
+      sayWhatIsMissing(*read, options.file);
+      const Status status = writeForm(*read, options.output, options.format, options.append);
+      return status ? 0 : failed(status.error());
+    }
+    const Status status =
+        host_trace::FormWriter(options.output, options.format.empty() ? "rpd" : options.format,
+                               options.append)
+            .write(events);
     return status ? 0 : failed(status.error());
   }
   if (!options.picture.empty() && options.picture != "chain" && options.picture != "data") {

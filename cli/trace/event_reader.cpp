@@ -141,8 +141,7 @@ private:
       return [member](const auto &item) { return std::pair(item.*member, item.position); };
     };
     std::ranges::sort(events_.calls, {}, by(&Call::start_ns));
-    for (std::size_t i = 0; i < events_.calls.size(); ++i)
-      events_.by_position_[events_.calls[i].position] = static_cast<uint32_t>(i);
+    events_.index();
     std::ranges::sort(events_.operations, {}, by(&Operation::start_ns));
     std::ranges::sort(events_.markers, {}, by(&Marker::time_ns));
     std::ranges::sort(events_.switches, {}, &Switch::time_ns);
@@ -162,6 +161,22 @@ Result<HostEvents> HostEvents::read(const std::string &path) {
   if (Status status = Reader(events, mapped->bytes.get(), mapped->size).run(path); !status)
     return std::move(status).error();
   return events;
+}
+
+HostEvents HostEvents::withoutEvents() const {
+  HostEvents events;
+  events.processes = processes;
+  events.lost = lost;
+  events.damaged = damaged;
+  events.monotonic_ns = monotonic_ns;
+  events.realtime_ns = realtime_ns;
+  return events;
+}
+
+void HostEvents::index() {
+  by_position_.clear();
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    by_position_[calls[i].position] = static_cast<uint32_t>(i);
 }
 
 bool HostEvents::isInSoftware() const {

@@ -134,7 +134,13 @@ public:
   uint64_t lost = 0;    ///< events that could not be recorded
   uint64_t damaged = 0; ///< places that make no sense: the rest of their block was left out
   int64_t monotonic_ns = 0, realtime_ns = 0;
+  /// Of a slice (trace/event_slices.h), by process: the last event so far, also of earlier ones.
+  std::map<uint32_t, uint64_t> ended_ns;
 
+  /// Processes and what is known of the file.
+  HostEvents withoutEvents() const;
+  /// After calls were added, in order: for callAt().
+  void index();
   /// The index in `calls` of a position, or nothing.
   std::optional<std::size_t> callAt(uint64_t position) const;
   /// Of a name in an operation; empty if it is not known.

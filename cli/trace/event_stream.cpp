@@ -17,7 +17,6 @@ using events::EventKind;
 
 /// An event is in the file at most so long after its time, unless a thread was not run meanwhile.
 constexpr uint64_t kSlackNs = 1'000'000'000;
-constexpr std::size_t kEventsPerProgress = 65'536;
 /// Of ends whose operations nobody has told.
 constexpr std::size_t kMostEnds = 1'000'000;
 /// What a thread leaves of a block at its end may be for another one (hip/recorder.cpp).
@@ -60,7 +59,14 @@ std::size_t timeAt(EventKind kind) {
 /// What nothing is made of here.
 bool isSkipped(EventKind kind) {
   return kind == EventKind::stack || kind == EventKind::call_stack || kind == EventKind::library ||
-         kind == EventKind::caller || kind == EventKind::finding || kind == EventKind::kernel;
+         kind == EventKind::caller || kind == EventKind::finding;
+}
+
+void tellEnd(EventSink &sink, const Operation &operation) {
+  if ((operation.event.flags & events::kOperationRefused) == 0)
+    sink.onEnd(operation);
+  else
+    sink.onRefused(operation);
 }
 
 } // namespace
@@ -210,7 +216,7 @@ void EventStream::takeOperation(EventSink &sink) {
   }
   setEnd(operation, end->second);
   ends_.erase(end);
-  if ((operation.event.flags & events::kOperationRefused) == 0) sink.onEnd(operation);
+  tellEnd(sink, operation);
 }
 
 void EventStream::takeEnd(EventSink &sink) {
@@ -222,7 +228,7 @@ void EventStream::takeEnd(EventSink &sink) {
     return;
   }
   setEnd(at->second, end);
-  if ((at->second.event.flags & events::kOperationRefused) == 0) sink.onEnd(at->second);
+  tellEnd(sink, at->second);
   operations_.erase(at);
 }
 
@@ -312,7 +318,7 @@ Status EventStream::merge(EventSink &sink, uint64_t now) {
       queue.emplace(block.time, &block);
     else
       block.piece = {};
-    if (told < kEventsPerProgress) continue;
+    if (told < events_per_progress_) continue;
     told = 0;
     std::erase_if(open_, [](const auto &one) { return one->isLeft(); });
     const uint64_t reached = std::min(time, now);

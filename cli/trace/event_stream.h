@@ -36,6 +36,8 @@ public:
   virtual void onOperation(const Operation &operation) = 0;
   /// The same for an operation. One that the runtime has refused never ends.
   virtual void onEnd(const Operation &operation) = 0;
+  /// The runtime has refused it, as is known now.
+  virtual void onRefused(const Operation &) {}
   virtual void onMarker(const Marker &marker) = 0;
   virtual void onUsage(const Usage &usage) = 0;
   virtual void onSwitch(const Switch &change) = 0;
@@ -55,6 +57,9 @@ public:
 
   /// Tells what is new. `is_last`: nobody records any more; nothing may be asked afterwards.
   Status read(EventSink &sink, bool is_last);
+
+  /// After about so many events the sink is told how far it is.
+  void tellProgressAfter(std::size_t events) { events_per_progress_ = events; }
 
   /// Processes and names, as far as they are known; no events.
   const HostEvents &facts() const { return facts_; }
@@ -93,6 +98,7 @@ private:
   EventParser parser_;
   Texts texts_;
   bool in_software_ = false;
+  std::size_t events_per_progress_ = 65'536;
   uint64_t size_ = 0;                                  ///< of the file
   uint64_t blocks_ = 0;                                ///< in the file
   uint64_t opened_ = 0;                                ///< of them

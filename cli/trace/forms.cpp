@@ -42,8 +42,14 @@ std::span<const std::string_view> formNames() { return kForms; }
 bool isForm(std::string_view name) { return std::ranges::find(kForms, name) != kForms.end(); }
 bool isFolderForm(std::string_view name) { return name == "parquet"; }
 
-Status FormWriter::writeNow(const HostEvents &events, const std::string &path) {
-  if (form_ == "json") return writeLog(events, path, LogScope::everything);
+Status FormWriter::writeNow(const EventSource &events, const std::string &path) {
+  if (form_ == "json") {
+    Status written = Done{};
+    const Status read = events.forEachWhole([&](const HostEvents &whole, uint64_t) {
+      written = writeLog(whole, path, LogScope::everything);
+    });
+    return read ? std::move(written) : read;
+  }
   if (form_ == "perfetto") return writeTimeline(events, path);
   if (form_ == "rocpd") return writeRocpd(events, path, ownHost());
   return writeRpd(events, path, form_ == "rpd2" ? RpdVersion::v2 : RpdVersion::v3, session_);
@@ -70,7 +76,7 @@ FormWriter::FormWriter(const std::string &path, std::string form, bool append)
 
 /// A file that is replaced is replaced as a whole, or stays as it was; one that is new is there as
 /// a whole, or not at all.
-Status FormWriter::write(const HostEvents &events) {
+Status FormWriter::write(const EventSource &events) {
   std::error_code error;
   const bool is_there = fs::exists(path_, error);
   const bool adds = form_.starts_with("rpd") && (append_ || session_ >= 0);

@@ -3,6 +3,7 @@
 
 #include "base/result.h"
 #include "trace/event_reader.h"
+#include "trace/event_slices.h"
 
 #include <functional>
 #include <span>
@@ -26,10 +27,12 @@ std::string behindLinks(const std::string &path);
 class FormWriter {
 public:
   FormWriter(const std::string &path, std::string form, bool append);
-  Status write(const HostEvents &events);
+  Status write(const HostEvents &events) { return write(EventSource(events)); }
+  /// Of a large file with memory that does not depend on its size, but for JSON lines.
+  Status write(const EventSource &events);
 
 private:
-  Status writeNow(const HostEvents &events, const std::string &path);
+  Status writeNow(const EventSource &events, const std::string &path);
 
   const std::string path_, form_;
   const bool append_;

@@ -4,6 +4,7 @@
 #include "trace/api_text.h"
 #include "trace/collectives.h"
 #include "trace/database.h"
+#include "trace/event_slices.h"
 #include "trace/operation_view.h"
 #include "trace/rocpd_schema.h"
 #include "trace/thread_times.h"
@@ -13,6 +14,7 @@
 #include <array>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 #include <random>
 #include <tuple>
 
@@ -58,9 +60,8 @@ std::string copyName(events::Direction direction) {
 
 class RocpdWriter {
 public:
-  RocpdWriter(Database &database, const std::string &guid, const HostEvents &events,
-              const std::string &host)
-      : database_(database), suffix_(rocpdSuffix(guid)), events_(events),
+  RocpdWriter(Database &database, const std::string &guid, const std::string &host)
+      : database_(database), suffix_(rocpdSuffix(guid)),
         find_string_(database, into("SELECT id FROM `rocpd_string{}` WHERE string = ?")),
         add_string_(database, into("INSERT INTO `rocpd_string{}` (string) VALUES (?)")),
         add_event_(database, into("INSERT INTO `rocpd_event{}` (id, category_id, stack_id, "
@@ -91,13 +92,26 @@ public:
     node_ = nodeOf(host);
   }
 
-  void write() {
-    for (const auto &[pid, process] : events_.processes) (void)processOf(pid);
-    for (std::size_t i = 0; i < events_.calls.size(); ++i) writeCall(i);
-    for (const Range &range : rangesOf(events_)) writeRange(range);
-    for (const Operation &operation : events_.operations)
+  /// All events, or a slice.
+  void write(const HostEvents &events) {
+    events_ = &events;
+    for (const auto &[pid, process] : events.processes) (void)processOf(pid);
+    for (std::size_t i = 0; i < events.calls.size(); ++i) writeCall(i);
+    for (const Range &range : rangesOf(events)) writeRange(range);
+    for (const Operation &operation : events.operations)
       if (operation.has_ended && operation.has_times) writeOperation(operation);
-    if (!events_.isInSoftware()) return;
+    next_stack_ += static_cast<int64_t>(events.calls.size());
+    is_in_software_ = is_in_software_ || events.isInSoftware();
+    for (auto &[pid, known] : processes_) known.end = std::max(known.end, endOf(events, pid));
+    events_ = nullptr;
+  }
+
+  /// After the last.
+  void finish() {
+    Statement end(database_,
+                  into("UPDATE `rocpd_info_process{}` SET fini = ?1, end = ?1 WHERE id = ?2"));
+    for (const auto &[pid, known] : processes_) end.run(known.end, known.id);
+    if (!is_in_software_) return;
     Statement note(database_, into("INSERT INTO `rocpd_metadata{0}` (tag, value) SELECT ?1, ?2 "
                                    "WHERE NOT EXISTS (SELECT 1 FROM `rocpd_metadata{0}` WHERE tag "
                                    "= ?1)"));
@@ -145,16 +159,17 @@ private:
     std::map<uint64_t, int64_t> streams;
     std::map<uint64_t, int64_t> kernels; ///< by the id of the name
     int64_t first_thread = 0;
+    uint64_t end = 0; ///< of its last event
   };
 
   Known &processOf(uint32_t pid) {
     const auto [at, is_new] = processes_.try_emplace(pid);
     Known &known = at->second;
     if (!is_new) return known;
-    const auto recorded = events_.processes.find(pid);
+    const auto recorded = events_->processes.find(pid);
     const Process none;
-    const Process &process = recorded == events_.processes.end() ? none : recorded->second;
-    const uint64_t end = endOf(events_, pid);
+    const Process &process = recorded == events_->processes.end() ? none : recorded->second;
+    const uint64_t end = endOf(*events_, pid);
     known.id = add("info_process", "nid, ppid, pid, init, fini, start, end, command", node_,
                    process.parent_pid, pid, process.start_ns, end, process.start_ns, end,
                    validUtf8(process.program));
@@ -170,9 +185,9 @@ private:
   int64_t threadOf(Known &known, uint32_t pid, uint32_t tid) {
     int64_t &id = known.threads[tid];
     if (id == 0) {
-      const auto process = events_.processes.find(pid);
+      const auto process = events_->processes.find(pid);
       id = add("info_thread", "nid, ppid, pid, tid, name", node_,
-               process == events_.processes.end() ? 0 : process->second.parent_pid, known.id, tid,
+               process == events_->processes.end() ? 0 : process->second.parent_pid, known.id, tid,
                fmt::format("Thread {}", tid));
       if (known.first_thread == 0) known.first_thread = id;
     }
@@ -203,10 +218,10 @@ private:
   int64_t kernelOf(Known &known, const Operation &operation) {
     int64_t &id = known.kernels[operation.event.name];
     if (id != 0) return id;
-    const std::string name = validUtf8(events_.textOf(operation.pid, operation.event.name));
+    const std::string name = validUtf8(events_->textOf(operation.pid, operation.event.name));
     events::KernelEvent code{};
-    if (const auto process = events_.processes.find(operation.pid);
-        process != events_.processes.end())
+    if (const auto process = events_->processes.find(operation.pid);
+        process != events_->processes.end())
       if (const auto at = process->second.kernels.find(operation.event.name);
           at != process->second.kernels.end())
         code = at->second;
@@ -231,10 +246,10 @@ private:
   }
 
   void writeCall(std::size_t index) {
-    const Call &call = events_.calls[index];
+    const Call &call = events_->calls[index];
     Known &known = processOf(call.thread.pid);
     const int64_t thread = threadOf(known, call.thread.pid, call.thread.tid);
-    const auto parent = events_.callAt(call.parent);
+    const auto parent = events_->callAt(call.parent);
     const std::string_view group = call.function->group;
     const LoggedCall logged = loggedCall(call, texts_);
     const uint64_t end = std::max(call.end_ns, call.start_ns);
@@ -284,11 +299,11 @@ private:
 
   void writeOperation(const Operation &operation) {
     Known &known = processOf(operation.pid);
-    const OperationView view = viewOf(events_, operation);
+    const OperationView view = viewOf(*events_, operation);
     int64_t thread = known.first_thread, stream = 0;
     uint64_t stack = 0;
     if (view.call) {
-      const Call &call = events_.calls[*view.call];
+      const Call &call = events_->calls[*view.call];
       thread = threadOf(known, call.thread.pid, call.thread.tid);
       stream = streamOf(known, loggedCall(call, texts_).stream);
       stack = stackOf(*view.call);
@@ -329,7 +344,8 @@ private:
 
   Database &database_;
   const std::string suffix_;
-  const HostEvents &events_;
+  const HostEvents *events_ = nullptr; ///< what is being written
+  bool is_in_software_ = false;
   Texts texts_;
   Statement find_string_, add_string_, add_event_, add_argument_, add_region_, add_kernel_,
       add_copy_, add_memory_;
@@ -341,18 +357,29 @@ private:
 } // namespace
 
 Status writeRocpd(const HostEvents &events, const std::string &path, const std::string &host) {
+  return writeRocpd(EventSource(events), path, host);
+}
+
+Status writeRocpd(const EventSource &events, const std::string &path, const std::string &host) {
   auto opened = Database::open(path, Database::Access::write);
   if (!opened) return std::move(opened).error();
   Database &database = **opened;
   database.execute("PRAGMA foreign_keys = OFF; BEGIN");
-  if (database.integer("SELECT count(*) FROM sqlite_master") == 0)
-    database.execute(rocpdSchema(newGuid(events.realtime_ns)));
-  const std::string guid =
-      database.text("SELECT value FROM rocpd_metadata WHERE tag = 'guid' ORDER BY id LIMIT 1");
-  if (Status status = database.status(); !status) return status;
-  RocpdWriter(database, guid, events, host).write();
-  database.execute("COMMIT");
-  return database.status();
+  const bool is_new = database.integer("SELECT count(*) FROM sqlite_master") == 0;
+  std::optional<RocpdWriter> writer;
+  const Status read = events.forEach([&](const HostEvents &slice, uint64_t) {
+    if (!writer) {
+      if (is_new) database.execute(rocpdSchema(newGuid(slice.realtime_ns)));
+      const std::string guid =
+          database.text("SELECT value FROM rocpd_metadata WHERE tag = 'guid' ORDER BY id LIMIT 1");
+      writer.emplace(database, guid, host);
+    }
+    if (!database.hasFailed()) writer->write(slice);
+  });
+  if (writer && read && !database.hasFailed()) writer->finish();
+  writer.reset();
+  database.execute(read && !database.hasFailed() ? "COMMIT" : "ROLLBACK");
+  return read ? database.status() : read;
 }
 
 } // namespace fade::host_trace

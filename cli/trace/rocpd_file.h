@@ -11,5 +11,7 @@ namespace fade::host_trace {
 /// Adds what processes have recorded to the file, which is made if it is not there. `host`: where
 /// they ran.
 Status writeRocpd(const HostEvents &events, const std::string &path, const std::string &host);
+class EventSource;
+Status writeRocpd(const EventSource &events, const std::string &path, const std::string &host);
 
 } // namespace fade::host_trace

@@ -2,6 +2,7 @@
 
 #include "trace/api_text.h"
 #include "trace/database.h"
+#include "trace/event_slices.h"
 #include "trace/findings.h"
 #include "trace/operation_view.h"
 #include "trace/stack_names.h"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <optional>
 #include <unordered_map>
 
 namespace fade::host_trace {
@@ -20,6 +22,7 @@ constexpr int64_t kSessionStride = int64_t{1} << 32; ///< between the numbers of
 constexpr int64_t kMostSessions = int64_t{1} << 30;
 constexpr int64_t kMirrored = int64_t{1} << 31; ///< texts that are in both tables
 constexpr uint32_t kRangeThreads = 9'000'000;   ///< of ranges that need not nest
+constexpr std::size_t kMostArguments = 100'000; ///< texts that are looked for before one is added
 
 /// Of rows of rocpd_metadata that are FADE's.
 std::string findingTag(const char *what, int64_t offset) {
@@ -40,9 +43,9 @@ std::string plain(std::string text) {
 /// One session of an RPD file.
 class RpdWriter {
 public:
-  RpdWriter(Database &database, RpdVersion version, int64_t session, const HostEvents &events)
-      : is_new_(version == RpdVersion::v3), offset_(session * kSessionStride), events_(events),
-        kernels_(events), empty_(emptyText(database, "rocpd_string")),
+  RpdWriter(Database &database, RpdVersion version, int64_t session)
+      : is_new_(version == RpdVersion::v3), offset_(session * kSessionStride),
+        empty_(emptyText(database, "rocpd_string")),
         empty_argument_(is_new_ ? emptyText(database, "rocpd_ustring") : empty_),
         add_metadata_(database,
                       "INSERT INTO rocpd_metadata(tag, value) SELECT ?1, ?2 WHERE NOT EXISTS "
@@ -59,7 +62,7 @@ public:
         add_op_(database, is_new_ ? "INSERT INTO rocpd_op VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
                                   : "INSERT INTO rocpd_op VALUES (?, ?, ?, ?, '', ?, ?, ?, ?)"),
         add_link_(database, "INSERT INTO rocpd_api_ops VALUES (?, ?, ?)"),
-        add_frame_(database, "INSERT INTO rocpd_stackframe VALUES (?, ?, ?, ?)"), names_(events) {
+        add_frame_(database, "INSERT INTO rocpd_stackframe VALUES (?, ?, ?, ?)") {
     if (!is_new_) {
       database.execute("INSERT OR IGNORE INTO rocpd_kernelcodeobject VALUES (1, 0, 0, 0)");
       add_code_ = Statement(database, "INSERT INTO rocpd_kernelcodeobject VALUES (?, ?, ?, 0)");
@@ -68,24 +71,33 @@ public:
       add_ustring_ = Statement(database, "INSERT INTO rocpd_ustring(id, string) VALUES (?, ?)");
   }
 
-  void write() {
-    for (const auto &[pid, process] : events_.processes)
+  /// All events, or a slice. `is_whole`: facts are found that follow from all events together.
+  void write(const HostEvents &events, bool is_whole) {
+    events_ = &events;
+    kernels_.emplace(events);
+    names_.emplace(events);
+    without_times_.clear();
+    for (const auto &[pid, process] : events.processes)
       if (!process.program.empty())
         add_metadata_.run("fade::process",
                           validUtf8(processLine(pid, process.program, process.hip_library)));
-    if (events_.isInSoftware())
+    if (events.isInSoftware())
       add_metadata_.run(findingTag("times", offset_), std::string(kSoftwareTimes));
-    for (const Operation &operation : events_.operations)
-      if (const OperationView view = viewOf(events_, operation); !operation.has_times && view.call)
+    for (const Operation &operation : events.operations)
+      if (const OperationView view = viewOf(events, operation); !operation.has_times && view.call)
         ++without_times_[*view.call][operation.has_ended ? 1 : 0];
-    const std::vector<Range> ranges = rangesOf(events_);
+    const std::vector<Range> ranges = rangesOf(events);
     std::vector<Interval> intervals = intervalsOf(ranges);
     makeNested(intervals);
-    for (std::size_t i = 0; i < events_.calls.size(); ++i) writeCall(i, intervals[i]);
+    for (std::size_t i = 0; i < events.calls.size(); ++i) writeCall(i, intervals[i]);
     for (std::size_t i = 0; i < ranges.size(); ++i)
-      writeRange(ranges[i], intervals[events_.calls.size() + i]);
-    for (const Operation &operation : events_.operations) writeOperation(operation);
-    writeFindings();
+      writeRange(ranges[i], intervals[events.calls.size() + i], events.calls.size() + i);
+    for (const Operation &operation : events.operations) writeOperation(operation);
+    if (is_whole) writeFindings();
+    first_row_ += static_cast<int64_t>(events.calls.size() + ranges.size());
+    kernels_.reset();
+    names_.reset();
+    events_ = nullptr;
   }
 
 private:
@@ -112,6 +124,7 @@ private:
   int64_t arguments(std::string_view text) {
     if (!is_new_) return string(text);
     if (text.empty()) return empty_argument_;
+    if (ustrings_.size() >= kMostArguments) ustrings_.clear(); // then some are there twice
     const auto [at, is_first] = ustrings_.try_emplace(std::string(text), offset_ + next_ustring_);
     if (is_first) {
       ++next_ustring_;
@@ -134,23 +147,27 @@ private:
 
   // ---- calls
 
-  std::vector<Interval> intervalsOf(const std::vector<Range> &ranges) const {
+  /// Of a call, or of a range, which come behind the calls.
+  int64_t rowOf(std::size_t index) const {
+    return offset_ + first_row_ + static_cast<int64_t>(index) + 1;
+  }
+
+  std::vector<Interval> intervalsOf(const std::vector<Range> &ranges) {
     std::vector<Interval> all;
     std::map<uint32_t, uint64_t> ends;
-    for (const Call &call : events_.calls) {
+    for (const Call &call : events_->calls) {
       uint64_t end = call.end_ns;
       if (end == 0) {
         const auto [at, is_first] = ends.try_emplace(call.thread.pid, 0);
-        if (is_first) at->second = endOf(events_, call.thread.pid) + 1;
+        if (is_first) at->second = endOf(*events_, call.thread.pid) + 1;
         end = at->second;
       }
       all.push_back({call.thread, call.start_ns, end, call.position});
     }
-    Tracks free_ranges;
     for (const Range &range : ranges) {
       Thread thread = range.thread;
       if (!range.is_nested)
-        thread.tid = kRangeThreads + free_ranges.place(range.start_ns, range.end_ns + 1);
+        thread.tid = kRangeThreads + free_ranges_.place(range.start_ns, range.end_ns + 1);
       all.push_back({thread, range.start_ns, range.end_ns, range.position});
     }
     return all;
@@ -177,8 +194,8 @@ private:
   }
 
   int64_t argumentsOf(std::size_t index, bool has_row) {
-    const Call &call = events_.calls[index];
-    const unsigned major = events_.hipMajor(call.thread.pid);
+    const Call &call = events_->calls[index];
+    const unsigned major = events_->hipMajor(call.thread.pid);
     if (const std::string graph = graphArguments(call); !graph.empty()) return mirrored(graph);
     const auto error = errorOf(call, major);
     const bool has_failed = error && *error != "hipSuccess" && *error != "HIPRTC_SUCCESS";
@@ -200,8 +217,8 @@ private:
   }
 
   void writeCall(std::size_t index, const Interval &interval) {
-    const Call &call = events_.calls[index];
-    const int64_t id = offset_ + static_cast<int64_t>(index) + 1;
+    const Call &call = events_->calls[index];
+    const int64_t id = rowOf(index);
     auto copy = copyOf(call);
     if (copy && copy->is_fill) copy.reset(); // there is no table for those
     const bool is_launch = isLaunch(call) && !call.isNameOnly();
@@ -240,7 +257,7 @@ private:
   }
 
   void writeLaunch(int64_t id, std::size_t index) {
-    const Call &call = events_.calls[index];
+    const Call &call = events_->calls[index];
     const std::string stream = hex(streamOf(call));
     if (std::string_view(call.function->group) == "graph") {
       const std::string name =
@@ -248,9 +265,9 @@ private:
       return addKernel(1, name, id, stream, 0, 0, 0, 0, 0, 0, 0, 0);
     }
     const LaunchSizes sizes = launchSizes(call);
-    addKernel(codeObject(index), kernels_.nameOf(index), id, stream, sizes.grid[0], sizes.grid[1],
+    addKernel(codeObject(index), kernels_->nameOf(index), id, stream, sizes.grid[0], sizes.grid[1],
               sizes.grid[2], sizes.workgroup[0], sizes.workgroup[1], sizes.workgroup[2], sizes.lds,
-              kernels_.privateBytes(index));
+              kernels_->privateBytes(index));
   }
 
   void addKernel(int64_t code, std::string_view name, auto... values) {
@@ -262,7 +279,7 @@ private:
 
   /// Version 2 has a table for registers. Number 1: not known.
   int64_t codeObject(std::size_t call) {
-    const events::KernelEvent *kernel = is_new_ ? nullptr : kernels_.registersOf(call);
+    const events::KernelEvent *kernel = is_new_ ? nullptr : kernels_->registersOf(call);
     if (!kernel) return 1;
     const auto [at, is_first] =
         codes_.try_emplace({kernel->vgprs + kernel->agprs, kernel->sgprs},
@@ -281,7 +298,7 @@ private:
     if (call.stack == 0) return;
     const auto [at, is_new] = stacks_.try_emplace({call.thread.pid, call.stack});
     if (is_new)
-      for (const StackFrame *frame : names_.framesOf(call.thread.pid, call.stack, call.start_ns))
+      for (const StackFrame *frame : names_->framesOf(call.thread.pid, call.stack, call.start_ns))
         at->second.push_back(string(frame->text()));
     int64_t depth = 0;
     for (const int64_t name : at->second)
@@ -296,16 +313,15 @@ private:
       constexpr std::size_t most = 4096;
       add_metadata_.run(findingTag(what, offset_), text.substr(0, most));
     };
-    for (const FoundFact &fact : findFacts(events_))
+    for (const FoundFact &fact : findFacts(*events_))
       add("finding", fmt::format("{}\t{}\t{}\t{}", fact.kind, fact.count, fact.pid, fact.text));
-    for (const LibraryRequest &request : events_.requests)
+    for (const LibraryRequest &request : events_->requests)
       add("library", fmt::format("{}\t{}\t{}\t{}", request.time_ns, request.thread.pid, request.who,
                                  request.file));
   }
 
-  void writeRange(const Range &range, const Interval &interval) {
-    const int64_t id =
-        offset_ + static_cast<int64_t>(events_.calls.size()) + static_cast<int64_t>(++ranges_);
+  void writeRange(const Range &range, const Interval &interval, std::size_t index) {
+    const int64_t id = rowOf(index);
     if (range.is_named)
       addApi(id, interval, range.text, range.domain.empty() ? "UserMarker" : range.domain,
              arguments(range.arguments));
@@ -315,14 +331,14 @@ private:
 
   void writeOperation(const Operation &operation) {
     if (!operation.has_times) return; // it has not ended, or nobody knows when
-    const OperationView view = viewOf(events_, operation);
+    const OperationView view = viewOf(*events_, operation);
     const int64_t id = offset_ + static_cast<int64_t>(++operations_);
     const events::OperationEvent &event = operation.event;
     const bool is_kernel = view.purpose == Purpose::kernel;
     add_op_.run(id, uint32_t{event.gpu}, event.queue, event.sequence, operation.start_ns,
                 std::max(operation.end_ns, operation.start_ns + 1),
                 string(is_kernel ? view.kernel : std::string_view()), string(typeOf(view)));
-    if (view.call) add_link_.run(id, offset_ + static_cast<int64_t>(*view.call) + 1, id);
+    if (view.call) add_link_.run(id, rowOf(*view.call), id);
   }
 
   static std::string_view typeOf(const OperationView &view) {
@@ -338,19 +354,21 @@ private:
 
   const bool is_new_;
   const int64_t offset_;
-  const HostEvents &events_;
-  const LaunchedKernels kernels_;
+  const HostEvents *events_ = nullptr; ///< what is being written
+  std::optional<LaunchedKernels> kernels_;
   const int64_t empty_, empty_argument_;
   Statement add_metadata_, add_string_, add_api_, add_copy_, add_kernel_, add_op_, add_link_,
       add_frame_, add_ustring_, add_code_;
-  StackNames names_;
+  std::optional<StackNames> names_;
+  Tracks free_ranges_;
+  int64_t first_row_ = 0; ///< calls and ranges of earlier slices
   /// By call: how many operations have not ended, and how many have, nobody knows when.
   std::map<std::size_t, std::array<unsigned, 2>> without_times_;
   std::map<std::pair<uint32_t, uint64_t>, std::vector<int64_t>> stacks_; ///< ids of texts
   std::unordered_map<std::string, int64_t> strings_, ustrings_, mirrored_;
   std::map<std::pair<uint32_t, uint32_t>, int64_t> codes_; ///< by vector and scalar registers
   int64_t next_string_ = 2, next_ustring_ = 2, next_mirrored_ = 0;
-  std::size_t ranges_ = 0, operations_ = 0, frames_ = 0;
+  std::size_t operations_ = 0, frames_ = 0;
 };
 
 /// rocpd's own tool that renumbers texts has to be told of all columns that it does not know.
@@ -408,6 +426,11 @@ Status writeRpd(const HostEvents &events, const std::string &path, RpdVersion ve
 
 Status writeRpd(const HostEvents &events, const std::string &path, RpdVersion version,
                 int64_t &session) {
+  return writeRpd(EventSource(events), path, version, session);
+}
+
+Status writeRpd(const EventSource &events, const std::string &path, RpdVersion version,
+                int64_t &session) {
   auto opened = Database::open(path, Database::Access::write);
   if (!opened) return std::move(opened).error();
   Database &database = **opened;
@@ -437,14 +460,18 @@ Status writeRpd(const HostEvents &events, const std::string &path, RpdVersion ve
     return Error{path, "", 0, "its number of sessions makes no sense: nothing can be added to it"};
   }
   declareReferences(database, version);
+  Status read = Done{};
   {
-    RpdWriter writer(database, version, taken, events);
-    if (!database.hasFailed()) writer.write();
+    RpdWriter writer(database, version, taken);
+    const bool is_whole = events.isWhole();
+    read = events.forEach([&](const HostEvents &slice, uint64_t) {
+      if (!database.hasFailed()) writer.write(slice, is_whole);
+    });
   }
-  const bool has_failed = database.hasFailed();
+  const bool has_failed = database.hasFailed() || !read;
   database.execute(has_failed ? "ROLLBACK" : "COMMIT");
   if (!has_failed && !database.hasFailed()) session = taken;
-  return database.status();
+  return read ? database.status() : read;
 }
 
 } // namespace fade::host_trace

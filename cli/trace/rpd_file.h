@@ -16,5 +16,8 @@ Status writeRpd(const HostEvents &events, const std::string &path, RpdVersion ve
 /// became.
 Status writeRpd(const HostEvents &events, const std::string &path, RpdVersion version,
                 int64_t &session);
+class EventSource;
+Status writeRpd(const EventSource &events, const std::string &path, RpdVersion version,
+                int64_t &session);
 
 } // namespace fade::host_trace

@@ -148,6 +148,7 @@ void shiftTimes(HostEvents &events, int64_t by_ns) {
   for (LibraryRequest &request : events.requests) move(request.time_ns);
   for (Finding &finding : events.findings) move(finding.time_ns);
   for (Usage &usage : events.usages) move(usage.time_ns);
+  for (auto &[pid, time] : events.ended_ns) move(time);
   for (auto &[pid, process] : events.processes) {
     move(process.start_ns);
     for (Library &library : process.libraries) move(library.loaded_ns), move(library.unloaded_ns);

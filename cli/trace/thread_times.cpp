@@ -63,7 +63,8 @@ void makeNested(std::span<Interval> intervals) {
 }
 
 uint64_t endOf(const HostEvents &events, uint32_t pid) {
-  uint64_t last = 0;
+  const auto known = events.ended_ns.find(pid);
+  uint64_t last = known == events.ended_ns.end() ? 0 : known->second;
   for (const Call &call : events.calls)
     if (call.thread.pid == pid) last = std::max({last, call.start_ns, call.end_ns});
   for (const Marker &marker : events.markers)

@@ -1,6 +1,7 @@
 #include "trace/timeline.h"
 
 #include "trace/api_text.h"
+#include "trace/event_slices.h"
 #include "trace/line_file.h"
 #include "trace/operation_view.h"
 #include "trace/run_clocks.h"
@@ -38,9 +39,8 @@ struct Place {
 
 class Timeline {
 public:
-  Timeline(const HostEvents &events, LineFile &file, const OperationFacts &facts,
-           const Place &place = {})
-      : events_(events), file_(file), facts_(facts), place_(place), is_first_(place.member <= 1) {}
+  Timeline(LineFile &file, const OperationFacts &facts, const Place &place = {})
+      : file_(file), facts_(facts), place_(place), is_first_(place.member <= 1) {}
 
   static void begin(LineFile &file) { file.put("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"); }
   static void end(LineFile &file, std::string_view about, std::string_view clocks) {
@@ -56,14 +56,27 @@ public:
     file.put("}\n");
   }
 
-  void write() {
+  /// All events, or a slice; no operation that is still to come began before `until`.
+  void write(const HostEvents &events, uint64_t until) {
+    events_ = &events;
+    call_starts_.clear();
     writeCalls();
-    for (std::size_t i = 0; i < events_.operations.size(); ++i)
-      if (events_.operations[i].has_times) writeOperation(i);
+    for (std::size_t i = 0; i < events.operations.size(); ++i)
+      if (events.operations[i].has_times) writeOperation(i);
     writeEventWaits();
-    writeCounters();
-    nameProcesses();
+    addChanges();
+    writeCounters(until);
+    for (const Call &call : events.calls) threads_.emplace(call.thread.pid, call.thread.tid);
+    for (const auto &[pid, process] : events.processes) programs_[pid] = process.program;
+    has_modeled_times_ = has_modeled_times_ || events.has_modeled_times;
+    is_in_software_ = is_in_software_ || events.isInSoftware();
+    if (const std::string_view about = events.aboutTimes(); !about.empty()) about_ = about;
+    first_call_ += events.calls.size();
+    events_ = nullptr;
   }
+  /// After the last.
+  void finish() { nameProcesses(); }
+  std::string_view about() const { return about_; }
 
 private:
   template <typename F> void event(F &&members) {
@@ -94,30 +107,30 @@ private:
   }
 
   void writeCalls() {
-    const std::vector<Range> ranges = rangesOf(events_);
+    const std::vector<Range> ranges = rangesOf(*events_);
     std::vector<Interval> intervals;
-    for (const Call &call : events_.calls)
+    for (const Call &call : events_->calls)
       intervals.push_back({call.thread, call.start_ns,
-                           call.end_ns != 0 ? call.end_ns : endOf(events_, call.thread.pid) + 1,
+                           call.end_ns != 0 ? call.end_ns : endOf(*events_, call.thread.pid) + 1,
                            call.position});
     for (const Range &range : ranges)
       intervals.push_back({range.thread, range.start_ns, range.end_ns, range.position});
     makeNested(intervals);
-    for (std::size_t i = 0; i < events_.calls.size(); ++i) {
-      const Call &call = events_.calls[i];
+    for (std::size_t i = 0; i < events_->calls.size(); ++i) {
+      const Call &call = events_->calls[i];
       const Interval &at = intervals[i];
       call_starts_.push_back(at.start_ns);
       slice("call", call.function->name, call.thread.pid, call.thread.tid, at.start_ns, at.end_ns,
             [&] {
-              const unsigned major = events_.hipMajor(call.thread.pid);
-              file_.json.field("id", i + 1);
+              const unsigned major = events_->hipMajor(call.thread.pid);
+              file_.json.field("id", first_call_ + i + 1);
               if (call.isNameOnly()) return;
               writeArguments(file_.json, call, major);
               writeResult(file_.json, call, major);
             });
     }
     for (std::size_t i = 0; i < ranges.size(); ++i) {
-      const Interval &at = intervals[events_.calls.size() + i];
+      const Interval &at = intervals[events_->calls.size() + i];
       slice("marker", ranges[i].text, at.thread.pid, at.thread.tid, at.start_ns, at.end_ns, [&] {
         if (ranges[i].is_named) file_.json.field("args", ranges[i].arguments);
       });
@@ -125,8 +138,8 @@ private:
   }
 
   void writeOperation(std::size_t index) {
-    const Operation &operation = events_.operations[index];
-    const OperationView view = viewOf(events_, operation);
+    const Operation &operation = events_->operations[index];
+    const OperationView view = viewOf(*events_, operation);
     const events::OperationEvent &event_ = operation.event;
     const bool is_engine = view.kernel.empty();
     const uint32_t pid = kGpuPid + event_.gpu;
@@ -136,8 +149,8 @@ private:
     slice(view.purpose == Purpose::kernel ? "kernel" : "copy", nameOfOperation(view), pid, tid,
           operation.start_ns, operation.end_ns, [&] {
             if (view.call) {
-              file_.json.field("call", *view.call + 1);
-              if (const auto stream = streamOf(events_.calls[*view.call]))
+              file_.json.field("call", first_call_ + *view.call + 1);
+              if (const auto stream = streamOf(events_->calls[*view.call]))
                 file_.json.field("stream",
                                  *stream == 0 ? "default" : fmt::format("{:#x}", *stream));
             }
@@ -164,43 +177,46 @@ private:
   }
 
   void writeArrow(std::size_t call, const Operation &operation, uint32_t pid, uint32_t tid) {
-    arrowEnd("s", "cause", operation.position, events_.calls[call].thread, call_starts_[call]);
+    arrowEnd("s", "cause", operation.position, events_->calls[call].thread, call_starts_[call]);
     arrowEnd("f", "cause", operation.position, {pid, tid}, operation.start_ns);
   }
 
   /// From where an event was recorded to where a stream or the host waits for it.
   void writeEventWaits() {
-    std::map<std::pair<uint32_t, uint64_t>, std::size_t> recorded; // by process and event
-    for (std::size_t i = 0; i < events_.calls.size(); ++i) {
-      const Call &call = events_.calls[i];
+    for (std::size_t i = 0; i < events_->calls.size(); ++i) {
+      const Call &call = events_->calls[i];
       const std::string_view function = call.function->name;
       const auto of = argument(call, "event");
       if (!of || call.isNameOnly()) continue;
-      if (function.starts_with("hipEventRecord")) recorded[{call.thread.pid, *of}] = i;
+      if (function.starts_with("hipEventRecord"))
+        recorded_[{call.thread.pid, *of}] = {call.thread, call_starts_[i]};
       if (function != "hipStreamWaitEvent" && function != "hipEventSynchronize") continue;
-      const auto at = recorded.find({call.thread.pid, *of});
-      if (at == recorded.end()) continue;
-      const std::size_t from = at->second;
-      arrowEnd("s", "event", call.position, events_.calls[from].thread, call_starts_[from]);
+      const auto at = recorded_.find({call.thread.pid, *of});
+      if (at == recorded_.end()) continue;
+      arrowEnd("s", "event", call.position, at->second.first, at->second.second);
       arrowEnd("f", "event", call.position, call.thread, call_starts_[i]);
     }
   }
 
-  /// Kernels and copies that each GPU has under way, as tracks of their own.
-  void writeCounters() {
-    std::map<std::pair<uint32_t, bool>, std::vector<std::pair<uint64_t, int>>> changes;
-    for (const Operation &operation : events_.operations) {
+  void addChanges() {
+    for (const Operation &operation : events_->operations) {
       if (!operation.has_times) continue;
-      const bool is_kernel = viewOf(events_, operation).purpose == Purpose::kernel;
-      auto &of_gpu = changes[{operation.event.gpu, is_kernel}];
-      of_gpu.emplace_back(operation.start_ns, 1);
-      of_gpu.emplace_back(operation.end_ns, -1);
+      const bool is_kernel = viewOf(*events_, operation).purpose == Purpose::kernel;
+      Changes &of_gpu = changes_[{operation.event.gpu, is_kernel}];
+      of_gpu.list.emplace_back(operation.start_ns, 1);
+      of_gpu.list.emplace_back(operation.end_ns, -1);
     }
-    for (auto &[key, list] : changes) {
+  }
+
+  /// Kernels and copies that each GPU has under way, as tracks of their own.
+  void writeCounters(uint64_t until) {
+    for (auto &[key, changes] : changes_) {
+      auto &list = changes.list;
       std::ranges::sort(list); // what ends at a moment does so before others begin
       const char *name = key.second ? "kernels running" : "copies running";
-      int64_t count = 0;
-      for (std::size_t i = 0; i < list.size(); ++i) {
+      int64_t &count = changes.count;
+      std::size_t i = 0;
+      for (; i < list.size() && list[i].first < until; ++i) {
         count += list[i].second;
         if (i + 1 < list.size() && list[i + 1].first == list[i].first) continue;
         event([&] {
@@ -209,6 +225,7 @@ private:
           file_.json.object("args", [&] { file_.json.field("count", count); });
         });
       }
+      list.erase(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
 
@@ -245,12 +262,9 @@ private:
   }
 
   void nameProcesses() {
-    for (const auto &[pid, process] : events_.processes)
-      if (!process.program.empty())
-        name("process_name", pid, std::nullopt, place_.title(process.program));
-    std::set<std::pair<uint32_t, uint32_t>> threads;
-    for (const Call &call : events_.calls) threads.emplace(call.thread.pid, call.thread.tid);
-    for (const auto &[pid, tid] : threads)
+    for (const auto &[pid, program] : programs_)
+      if (!program.empty()) name("process_name", pid, std::nullopt, place_.title(program));
+    for (const auto &[pid, tid] : threads_)
       name("thread_name", pid, tid, tid == pid ? "main thread" : fmt::format("thread {}", tid));
     uint32_t last = 0;
     for (const auto &[key, tracks] : tracks_) {
@@ -258,10 +272,9 @@ private:
       if (pid != last)
         name("process_name", pid, std::nullopt,
              place_.title(fmt::format("GPU {}{}", pid - kGpuPid,
-                                      events_.has_modeled_times ? " (modeled times)"
-                                      : events_.isInSoftware()
-                                          ? " (software GPU, times of this machine)"
-                                          : "")));
+                                      has_modeled_times_ ? " (modeled times)"
+                                      : is_in_software_  ? " (software GPU, times of this machine)"
+                                                         : "")));
       last = pid;
       for (uint32_t row = 0; row < tracks.size(); ++row)
         name("thread_name", pid, queue * 100 + row,
@@ -269,12 +282,25 @@ private:
     }
   }
 
-  const HostEvents &events_;
+  /// Of one GPU: when operations began (+1) and ended (-1), as far as it is not written.
+  struct Changes {
+    std::vector<std::pair<uint64_t, int>> list;
+    int64_t count = 0;
+  };
+
+  const HostEvents *events_ = nullptr; ///< what is being written
   LineFile &file_;
   const OperationFacts &facts_;
   const Place place_;
-  bool is_first_ = true;
+  bool is_first_ = true, has_modeled_times_ = false, is_in_software_ = false;
+  std::string_view about_;
+  std::size_t first_call_ = 0; ///< calls of earlier slices
   std::vector<uint64_t> call_starts_;
+  std::set<std::pair<uint32_t, uint32_t>> threads_;
+  std::map<uint32_t, std::string> programs_;
+  std::map<std::pair<uint32_t, bool>, Changes> changes_; ///< by GPU, and whether it is kernels
+  /// By process and event: where it was recorded.
+  std::map<std::pair<uint32_t, uint64_t>, std::pair<Thread, uint64_t>> recorded_;
   std::map<std::pair<uint32_t, uint32_t>, Tracks> tracks_; ///< by GPU and queue
 };
 
@@ -288,9 +314,24 @@ Status writeTimeline(const HostEvents &events, const std::string &path,
                      const OperationFacts &facts) {
   LineFile file(path);
   Timeline::begin(file);
-  Timeline(events, file, facts).write();
-  Timeline::end(file, events.aboutTimes(), "");
+  Timeline timeline(file, facts);
+  timeline.write(events, UINT64_MAX);
+  timeline.finish();
+  Timeline::end(file, timeline.about(), "");
   return file.close();
+}
+
+Status writeTimeline(const EventSource &events, const std::string &path) {
+  LineFile file(path);
+  Timeline::begin(file);
+  const OperationFacts none;
+  Timeline timeline(file, none);
+  Status status = events.forEach(
+      [&](const HostEvents &slice, uint64_t until) { timeline.write(slice, until); });
+  timeline.finish();
+  Timeline::end(file, timeline.about(), "");
+  Status written = file.close();
+  return status ? std::move(written) : std::move(status);
 }
 
 Status writeRunTimeline(const Run &run, const std::string &path) {
@@ -303,13 +344,17 @@ Status writeRunTimeline(const Run &run, const std::string &path) {
   Timeline::begin(file);
   uint32_t member = 0;
   std::string about;
+  const OperationFacts none;
   for (std::size_t i = 0; i < run.members.size(); ++i) {
-    auto events = HostEvents::read(run.members[i].events());
-    if (!events) return std::move(events).error();
-    shiftTimes(*events, clock.offsets_ns[i]);
-    about = events->aboutTimes();
     const Place place{++member, run.members[i].summary.process.name(), origin};
-    Timeline(*events, file, {}, place).write();
+    Timeline timeline(file, none, place);
+    const EventSource events(run.members[i].events(), clock.offsets_ns[i]);
+    if (Status status = events.forEach(
+            [&](const HostEvents &slice, uint64_t until) { timeline.write(slice, until); });
+        !status)
+      return status;
+    timeline.finish();
+    if (!timeline.about().empty()) about = timeline.about();
   }
   Timeline::end(file, about, clock.text);
   return file.close();

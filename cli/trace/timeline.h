@@ -14,6 +14,8 @@ namespace fade::host_trace {
 
 /// Times are microseconds of CLOCK_MONOTONIC, exact to the nanosecond.
 Status writeTimeline(const HostEvents &events, const std::string &path);
+class EventSource;
+Status writeTimeline(const EventSource &events, const std::string &path);
 
 /// Writes more members about the operation with this index.
 using OperationFacts = std::function<void(JsonWriter &json, std::size_t operation)>;

@@ -178,6 +178,25 @@ std::string ownProgram() {
   return error ? std::string() : path.string();
 }
 
+/// Of the blocks that are full, only those with a call of this thread that has not returned stay: a
+/// loop may get to the end of every block within a call.
+void releaseLeft(ThreadLog &log) noexcept {
+  auto &blocks = log.outer;
+  std::size_t needed = 0; // those in front
+  for (uint64_t call = log.call; call != 0;) {
+    const auto at = std::ranges::find_if(blocks, [&](const EventFile::Block &block) {
+      return call >= block.position && call - block.position < kBlockBytes;
+    });
+    if (at == blocks.end()) return; // of before a fork
+    events::CallEvent event{};
+    __builtin_memcpy(&event, at->bytes + (call - at->position), sizeof event);
+    call = event.parent;
+    if (static_cast<std::size_t>(at - blocks.begin()) >= needed) std::swap(*at, blocks[needed++]);
+  }
+  for (std::size_t i = needed; i < blocks.size(); ++i) EventFile::release(blocks[i]);
+  blocks.resize(needed);
+}
+
 } // namespace
 
 ThreadLog *makeRoom(uint32_t bytes) noexcept {
@@ -193,10 +212,7 @@ ThreadLog *makeRoom(uint32_t bytes) noexcept {
       if (log->block.bytes) log->outer.push_back(log->block);
       log->block = {};
       log->used = kBlockBytes;
-      if (log->call == 0) {
-        for (const EventFile::Block &block : log->outer) EventFile::release(block);
-        log->outer.clear();
-      }
+      releaseLeft(*log);
       if (const Status taken = takeBlock(*all, *log, needed); taken) {
         writeThread(*log);
         return log;

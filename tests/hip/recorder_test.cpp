@@ -105,6 +105,41 @@ TEST_F(Recorder, ArgumentsOutputsAndResultsAreThere) {
   EXPECT_LE(all[0].end_ns, all[1].start_ns);
 }
 
+std::size_t mapsOf(const std::string &path) {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t count = 0;
+  for (std::string line; std::getline(maps, line);) count += line.ends_with(path) ? 1 : 0;
+  return count;
+}
+
+TEST_F(Recorder, BlocksThatAreFullDuringACallAreUnmappedUnlessTheyHoldIt) {
+  using Free = Wrapper<infoOf("hipFree").number, uint32_t(void *)>;
+  static std::size_t before, most;
+  static constexpr int inner = 20'000; // of at least 64 bytes: ten blocks
+  before = mapsOf(recording());
+  most = 0;
+  Free::next = [](void *) -> uint32_t { return 0; };
+  Malloc::next = [](void **, uint64_t size) -> uint32_t {
+    if (size == 0) return 0;
+    void *memory = nullptr;
+    (void)Malloc::call(&memory, size - 1); // a call in a call in a call
+    for (int i = 0; i < inner; ++i) Free::call(nullptr);
+    most = std::max(most, mapsOf(recording()));
+    return 7;
+  };
+  void *memory = nullptr;
+  EXPECT_EQ(Malloc::call(&memory, 2), 7u);
+  EXPECT_LE(most, before + 3); // of the two calls, and the last one
+  const auto all = calls();
+  ASSERT_EQ(all.size(), 3u + 2 * inner);
+  for (const Call &call : all) {
+    EXPECT_TRUE(call.hasReturned());
+    EXPECT_LE(call.start_ns, call.end_ns);
+  }
+  EXPECT_EQ(all[0].result & 0xffffffff, 7u);
+  EXPECT_EQ(all[1].result & 0xffffffff, 7u);
+}
+
 TEST_F(Recorder, CallsSayFromWhichPlaceTheyWereMade) {
   Malloc::next = [](void **, uint64_t) -> uint32_t { return 0; };
   void *memory = nullptr;

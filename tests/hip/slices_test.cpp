@@ -1,0 +1,292 @@
+// Files made from slices of host events say the same as those made from all of them at once.
+#include "trace/database.h"
+#include "trace/event_slices.h"
+#include "trace/rocpd_file.h"
+#include "trace/rpd_file.h"
+#include "trace/thread_times.h"
+#include "trace/timeline.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <unistd.h>
+
+namespace fade::host_trace {
+namespace {
+
+using namespace events;
+
+constexpr uint32_t kSlicedPid = 77;
+constexpr int kLaunches = 3'000;
+
+constexpr uint16_t numberOf(std::string_view name) {
+  return std::ranges::find_if(hip::kFunctions, [&](const auto &f) { return f.name == name; })
+      ->number;
+}
+
+/// Writes a file of events, as threads do: each has a block of its own.
+class EventsFile {
+public:
+  explicit EventsFile(std::string path) : path_(std::move(path)), bytes_(kHeaderBytes) {}
+
+  template <typename Event>
+  uint64_t add(uint32_t tid, Event event, std::string_view text = {}, std::size_t rest = 0) {
+    const std::size_t size = (sizeof event + std::max(rest, text.size()) + 7) / 8 * 8;
+    Place &place = threads_[tid];
+    if (place.used + size > kBlockBytes) {
+      place = {bytes_.size(), sizeof(BlockHeader)};
+      bytes_.resize(bytes_.size() + kBlockBytes);
+      ThreadEvent thread{};
+      thread.header.kind = EventKind::thread;
+      thread.tid = tid;
+      thread.pid = kSlicedPid;
+      thread.time_ns = last_;
+      add(tid, thread);
+    }
+    event.header.words = static_cast<uint16_t>(size / 8);
+    const std::size_t at = place.block + place.used;
+    std::memcpy(bytes_.data() + at, &event, sizeof event);
+    if (!text.empty()) std::memcpy(bytes_.data() + at + sizeof event, text.data(), text.size());
+    place.used += size;
+    const BlockHeader header{kBlockMagic, static_cast<uint32_t>(place.used)};
+    std::memcpy(bytes_.data() + place.block, &header, sizeof header);
+    return at;
+  }
+
+  uint64_t call(uint32_t tid, std::string_view name, uint64_t start, uint64_t end,
+                uint64_t parent = 0) {
+    last_ = start;
+    CallEvent event{};
+    event.header.kind = EventKind::call;
+    event.function = numberOf(name);
+    event.flags = end != 0 ? kCallReturned : 0;
+    event.parent = parent;
+    event.start_ns = start;
+    event.end_ns = end;
+    return add(tid, event, {}, 8 * hip::kFunctions[event.function].words);
+  }
+  uint64_t operation(uint32_t tid, uint64_t call, uint64_t submitted) {
+    last_ = submitted;
+    OperationEvent event{};
+    event.header.kind = EventKind::operation;
+    event.kind = OperationKind::kernel;
+    event.call = call;
+    event.submitted_ns = submitted;
+    event.name = 5;
+    event.workgroup[0] = 64;
+    return add(tid, event);
+  }
+  void ended(uint32_t tid, uint64_t operation, uint64_t start, uint64_t end, uint16_t flags = 0) {
+    last_ = end;
+    OperationEndEvent event{};
+    event.header.kind = EventKind::operation_end;
+    event.flags = flags;
+    event.operation = operation;
+    event.start_ns = start;
+    event.end_ns = end;
+    add(tid, event);
+  }
+  void marker(uint32_t tid, MarkerKind kind, uint64_t time, std::string_view text,
+              uint64_t range = 0) {
+    last_ = time;
+    MarkerEvent event{};
+    event.header.kind = EventKind::marker;
+    event.kind = kind;
+    event.size = static_cast<uint16_t>(text.size());
+    event.time_ns = time;
+    event.range = range;
+    add(tid, event, text);
+  }
+  void text(uint32_t tid, uint64_t id, std::string_view what) {
+    TextEvent event{};
+    event.header.kind = EventKind::text;
+    event.id = id;
+    event.size = static_cast<uint32_t>(what.size());
+    add(tid, event, what);
+  }
+
+  void write() {
+    FileHeader header{kMagic, kVersion, kBlockBytes, (bytes_.size() - kHeaderBytes) / kBlockBytes,
+                      0,      1000,     2000};
+    std::memcpy(bytes_.data(), &header, sizeof header);
+    std::ofstream(path_, std::ios::binary)
+        .write(bytes_.data(), static_cast<std::streamsize>(bytes_.size()));
+  }
+
+private:
+  struct Place {
+    std::size_t block = 0, used = kBlockBytes;
+  };
+  const std::string path_;
+  std::vector<char> bytes_;
+  std::map<uint32_t, Place> threads_;
+  uint64_t last_ = 1;
+};
+
+class Slices : public testing::Test {
+protected:
+  void SetUp() override {
+    folder_ =
+        std::filesystem::temp_directory_path() / ("fade-slices-test." + std::to_string(getpid()));
+    std::filesystem::create_directory(folder_);
+    events_ = folder_ + "/events";
+    make();
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  /// Launches of one thread; kernels end 400 launches later, as another thread tells.
+  void make() const {
+    EventsFile file(events_);
+    file.text(1, 5, "scale(float*)");
+    file.marker(1, MarkerKind::push, 2'000, "epoch");
+    file.marker(1, MarkerKind::start, 2'100, "free", 9);
+    std::vector<uint64_t> operations;
+    uint64_t time = 10'000;
+    const auto end = [&](std::size_t i) { // kernels run side by side
+      file.ended(2, operations[i], time - 950, time - 100,
+                 i == 7 ? kOperationRefused : kOperationTimes);
+    };
+    for (int i = 0; i < kLaunches; ++i, time += 1'000) {
+      if (i % 100 == 0) file.marker(1, MarkerKind::push, time - 350, "step " + std::to_string(i));
+      const uint64_t outer =
+          i % 10 == 0 ? file.call(1, "hipDeviceSynchronize", time - 300, time + 600) : 0;
+      const uint64_t call = file.call(1, "hipLaunchKernel", time, time + 500, outer);
+      operations.push_back(file.operation(1, call, time + 200));
+      if (i % 100 == 99) file.marker(1, MarkerKind::pop, time + 620, "");
+      if (i >= 400 && i != 450) end(static_cast<std::size_t>(i) - 400); // the 50th never ends
+    }
+    file.marker(1, MarkerKind::stop, time, "", 9);
+    for (int i = kLaunches - 400; i < kLaunches; ++i) end(static_cast<std::size_t>(i)), time += 10;
+    file.call(1, "hipDeviceSynchronize", time, 0);
+    file.write();
+  }
+
+  EventSource sliced() const { return EventSource(events_, 0, 1'000); }
+  HostEvents whole() const {
+    auto events = HostEvents::read(events_);
+    EXPECT_TRUE(events);
+    return *std::move(events);
+  }
+
+  /// All rows of a query on both files, in order.
+  static std::vector<std::string> rows(const std::string &path, const std::string &query) {
+    auto database = Database::open(path, Database::Access::read);
+    EXPECT_TRUE(database);
+    std::vector<std::string> all;
+    Statement statement(**database, query);
+    while (statement.step()) all.push_back(statement.text(0));
+    EXPECT_TRUE((*database)->status()) << (*database)->status().error().message();
+    std::ranges::sort(all);
+    return all;
+  }
+
+  std::string folder_, events_;
+};
+
+TEST_F(Slices, CallsComeWithWhatMadeThemAndWhatTheyCaused) {
+  std::size_t slices = 0, calls = 0, operations = 0, ranges = 0, largest = 0;
+  uint64_t reached = 0;
+  ASSERT_TRUE(sliced().forEach([&](const HostEvents &slice, uint64_t until) {
+    ++slices;
+    calls += slice.calls.size();
+    operations += slice.operations.size();
+    largest = std::max(largest, slice.calls.size());
+    ranges += rangesOf(slice).size();
+    for (const Call &call : slice.calls)
+      EXPECT_EQ(slice.callAt(call.parent).has_value(), call.parent != 0);
+    for (const Operation &operation : slice.operations) {
+      EXPECT_TRUE(slice.callAt(operation.event.call));
+      if (operation.has_times) EXPECT_GE(operation.start_ns, reached);
+    }
+    reached = until;
+  }));
+  const HostEvents all = whole();
+  EXPECT_GT(slices, 5u);
+  EXPECT_LT(largest, 1'500u);
+  EXPECT_EQ(calls, all.calls.size());
+  EXPECT_EQ(operations, all.operations.size());
+  EXPECT_EQ(operations, static_cast<std::size_t>(kLaunches) - 1);
+  EXPECT_EQ(ranges, rangesOf(all).size());
+  EXPECT_EQ(ranges, 32u);
+  EXPECT_EQ(reached, UINT64_MAX);
+}
+
+TEST_F(Slices, RpdFilesAreTheSame) {
+  for (const RpdVersion version : {RpdVersion::v3, RpdVersion::v2}) {
+    const std::string one = folder_ + "/one.rpd", two = folder_ + "/two.rpd";
+    for (const std::string &path : {one, two}) std::filesystem::remove(path);
+    int64_t session = -1, other = -1;
+    ASSERT_TRUE(writeRpd(whole(), one, version, session));
+    ASSERT_TRUE(writeRpd(sliced(), two, version, other));
+    for (const char *query :
+         {"SELECT pid || ' ' || tid || ' ' || start || ' ' || end || ' ' || apiName || ' ' || args "
+          "FROM api",
+          "SELECT A.start || ' ' || O.start || ' ' || O.end || ' ' || S.string FROM rocpd_api_ops "
+          "L JOIN rocpd_api A ON A.id = L.api_id JOIN "
+          "rocpd_op O ON O.id = L.op_id JOIN rocpd_string S ON S.id = O.description_id",
+          "SELECT A.start || ' ' || S.string FROM rocpd_kernelapi K JOIN rocpd_api A ON A.id = "
+          "K.api_ptr_id JOIN rocpd_string S ON S.id = kernelName_id"}) {
+      const auto expected = rows(one, query);
+      EXPECT_GT(expected.size(), kLaunches - 10u) << query;
+      EXPECT_EQ(rows(two, query), expected);
+    }
+  }
+}
+
+TEST_F(Slices, RocpdDatabasesAreTheSame) {
+  const std::string one = folder_ + "/one.db", two = folder_ + "/two.db";
+  ASSERT_TRUE(writeRocpd(whole(), one, "node"));
+  ASSERT_TRUE(writeRocpd(sliced(), two, "node"));
+  for (const char *query :
+       {"SELECT R.start || ' ' || R.end || ' ' || S.string || ' ' || coalesce(P.start, 0) FROM "
+        "rocpd_region R JOIN rocpd_string S ON S.id = R.name_id JOIN rocpd_event E ON "
+        "E.id = R.event_id LEFT JOIN rocpd_event F ON F.stack_id = E.parent_stack_id AND "
+        "F.stack_id <> 0 LEFT JOIN rocpd_region P ON P.event_id = F.id",
+        "SELECT K.start || ' ' || K.end || ' ' || R.start || ' ' || T.tid FROM "
+        "rocpd_kernel_dispatch K JOIN rocpd_event E ON E.id = K.event_id JOIN rocpd_event F ON "
+        "F.stack_id = "
+        "E.stack_id JOIN rocpd_region R ON R.event_id = F.id JOIN rocpd_info_thread T ON T.id = "
+        "K.tid"}) {
+    const auto expected = rows(one, query);
+    EXPECT_GT(expected.size(), kLaunches - 10u) << query;
+    EXPECT_EQ(rows(two, query), expected);
+  }
+  EXPECT_EQ(
+      rows(two, "SELECT pid || ' ' || start || ' ' || end || ' ' || fini FROM rocpd_info_process"),
+      rows(one, "SELECT pid || ' ' || start || ' ' || end || ' ' || fini FROM rocpd_info_process"));
+}
+
+TEST_F(Slices, TimelinesAreTheSame) {
+  const std::string one = folder_ + "/one.json", two = folder_ + "/two.json";
+  ASSERT_TRUE(writeTimeline(whole(), one));
+  ASSERT_TRUE(writeTimeline(sliced(), two));
+  const auto lines = [](const std::string &path) {
+    std::ifstream file(path);
+    std::multiset<std::string> all;
+    const nlohmann::json json = nlohmann::json::parse(file);
+    for (nlohmann::json event : json["traceEvents"]) {
+      // Numbers of calls may differ, and which of two tracks it is.
+      if (event.contains("args")) event["args"].erase("id"), event["args"].erase("call");
+      event.erase("tid");
+      all.insert(event.dump());
+    }
+    return all;
+  };
+  const auto expected = lines(one);
+  EXPECT_GT(expected.size(), 4u * kLaunches);
+  const auto found = lines(two);
+  EXPECT_EQ(found.size(), expected.size());
+  std::vector<std::string> differences;
+  std::ranges::set_symmetric_difference(found, expected, std::back_inserter(differences));
+  EXPECT_LE(differences.size(), 40u) << differences.front(); // names of tracks
+  for (const std::string &line : differences)
+    EXPECT_NE(line.find("thread_name"), line.npos) << line;
+}
+
+} // namespace
+} // namespace fade::host_trace
