@@ -85,7 +85,7 @@ inline constexpr uint64_t kNoRegister = ~uint64_t{0}; ///< hazard: none that can
 /// race: what there is between the two sides, and what it lacks.
 enum class Between : uint32_t {
   nothing,
-  no_release, ///< an atomic, before which the first side was not waited for
+  no_release, ///< an atomic or a flag's store, before which the first side was not waited for
   no_acquire, ///< an atomic or a polling load, behind which the cache was not invalidated
   count
 };

@@ -13,6 +13,7 @@ namespace fade::checks {
 namespace {
 
 constexpr auto kAtomic = static_cast<uint8_t>(AccessKind::atomic);
+constexpr auto kStore = static_cast<uint8_t>(AccessKind::store);
 constexpr unsigned kStackBits = 6; ///< of a mark's site
 static_assert(CallStacks::kMost <= 1 << kStackBits);
 constexpr std::size_t kMostReleases = 8; ///< kept one by one in a meeting
@@ -362,12 +363,16 @@ void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
 void GroupRaces::explain(const Lane &lane, Finding &f) const {
   const WaveRaces &w = lane.wave;
   const Mark &met = lane.first_met;
-  const auto set = [&](Between lacks, uint32_t wave, uint32_t site) {
+  const auto set = [&](Between lacks, uint32_t wave, uint32_t site, uint8_t kind = kAtomic) {
     Mark mark;
     mark.wave = wave, mark.site = site, mark.time = 1;
-    mark.kind = kAtomic & 3;
+    mark.kind = kind & 3;
     f.lacks = static_cast<uint32_t>(lacks);
     f.between = dispatch_->place(mark, 0);
+  };
+  const auto isTooEarly = [&](uint32_t wave, Time time, const Done &done) {
+    return wave == met.wave && time > met.time &&
+           (met.writes() ? done.stores : done.loads) < met.time;
   };
   if (isLocal(met.wave)) return; // a barrier is missing
   for (std::size_t i = 0; i < w.lately.size(); ++i) {
@@ -376,18 +381,24 @@ void GroupRaces::explain(const Lane &lane, Finding &f) const {
     if (hasHeard(w, w.seen, met)) return set(Between::no_acquire, w.id, taken.site);
     taken.page->lock();
     std::optional<Meeting::Release> found;
+    bool is_store = false;
     if (const Meeting *meeting = taken.page->meeting(taken.dword)) {
       for (const Meeting::Release &r : meeting->releases)
-        if (r.wave == met.wave && r.time > met.time &&
-            (met.writes() ? r.done.stores : r.done.loads) < met.time)
-          found = r;
+        if (isTooEarly(r.wave, r.time, r.done)) found = r;
       // Of many waves the last ones are known, and all run the same code.
       if (!found && meeting->releases.size() == kMostReleases)
         for (const Meeting::Release &r : meeting->releases)
           if (r.done.stores + 1 < r.time) found = r;
     }
+    for (const auto *writes : {taken.page->write.get(), taken.page->earlier_write.get()}) {
+      if (found || !writes) continue;
+      const Mark &flag = writes->marks[taken.dword];
+      if (flag.time && isTooEarly(flag.wave, flag.time, flag.done()))
+        found = {flag.wave, flag.time, flag.done(), flag.site}, is_store = true;
+    }
     taken.page->unlock();
-    if (found) return set(Between::no_release, found->wave, found->site);
+    if (found)
+      return set(Between::no_release, found->wave, found->site, is_store ? kStore : kAtomic);
   }
 }
 

@@ -67,6 +67,10 @@ std::string betweenGroupsAdvice(const FoundFinding &f) {
           f.narrow.function, f.narrow.line,
           f.narrow.function == "fence" ? "use __threadfence()"
                                        : "use one of device scope, with __threadfence() before it");
+    if (isKind(f.between, AccessKind::store))
+      return fmt::format("the store{} comes between, but without __threadfence() before it: make "
+                         "it a release store of device scope, or add the fence",
+                         where);
     return fmt::format("the atomic{} comes between, but without __threadfence() before it "
                        "(__threadfence_block() is not enough between workgroups)",
                        where);

@@ -91,6 +91,19 @@ template <bool broken> __global__ void given_back_early(Ring *ring, unsigned *ou
   }
 }
 
+// Two take turns; what one has stored is not on its way to the other when it gives the turn away.
+template <bool broken> __global__ void takes_turns(int *sum, unsigned *turn) {
+  if (threadIdx.x) return;
+  for (unsigned i = blockIdx.x; i < 6; i += 2) {
+    while (acquire_load(turn) != i) {}
+    *sum += i; // finds: race, optimized says: comes between, but without __threadfence() before it: make it a release store
+    if (broken)
+      relaxed_store(turn, i + 1);
+    else
+      release_store(turn, i + 1);
+  }
+}
+
 template <bool broken> int run() {
   Device<Ring> ring(1);
   Device<unsigned> out(1024);
@@ -103,6 +116,10 @@ template <bool broken> int run() {
   clear();
   ring_of_cells<broken><<<8, 64>>>(ring.data, out.data), clear();
   given_back_early<broken><<<2, 64>>>(ring.data, out.data), clear();
+  Device<int> sum(1);
+  Device<unsigned> turn(1, false);
+  HIP(hipMemset(turn.data, 0, sizeof(unsigned)));
+  takes_turns<broken><<<2, 64>>>(sum.data, turn.data), clear();
   std::printf("done\n");
   return 5;
 }
