@@ -11,6 +11,8 @@
 #include "semantics/opcodes.h"
 #include "semantics/small_float.h"
 
+#include <array>
+
 namespace fade::sim {
 namespace {
 
@@ -44,24 +46,42 @@ template <> struct Element<bf16> {
   static constexpr unsigned width = 16;
   static f32 value(u64 b) { return to_f32(bf16{static_cast<u16>(b)}); }
 };
+// Formats of 8 bits: their values are looked up.
+template <class Value> std::array<f32, 256> values_of_bytes(const Value &value) {
+  std::array<f32, 256> values{};
+  for (u32 b = 0; b < values.size(); b++) values[b] = value(b);
+  return values;
+}
 template <> struct Element<fp8> {
   static constexpr unsigned width = 8;
-  static f32 value(u64 b) { return to_f32(fp8{static_cast<u8>(b)}); }
+  static const std::array<f32, 256> values;
+  static f32 value(u64 b) { return values[b]; }
 };
 template <> struct Element<bf8> {
   static constexpr unsigned width = 8;
-  static f32 value(u64 b) { return to_f32(bf8{static_cast<u8>(b)}); }
+  static const std::array<f32, 256> values;
+  static f32 value(u64 b) { return values[b]; }
 };
 struct OcpFp8 {};
 struct OcpBf8 {};
 template <> struct Element<OcpFp8> {
   static constexpr unsigned width = 8;
-  static f32 value(u64 b) { return small_value(ocp_fp8, static_cast<u32>(b)); }
+  static const std::array<f32, 256> values;
+  static f32 value(u64 b) { return values[b]; }
 };
 template <> struct Element<OcpBf8> {
   static constexpr unsigned width = 8;
-  static f32 value(u64 b) { return small_value(ocp_bf8, static_cast<u32>(b)); }
+  static const std::array<f32, 256> values;
+  static f32 value(u64 b) { return values[b]; }
 };
+const std::array<f32, 256> Element<fp8>::values =
+    values_of_bytes([](u32 b) { return to_f32(fp8{static_cast<u8>(b)}); });
+const std::array<f32, 256> Element<bf8>::values =
+    values_of_bytes([](u32 b) { return to_f32(bf8{static_cast<u8>(b)}); });
+const std::array<f32, 256> Element<OcpFp8>::values =
+    values_of_bytes([](u32 b) { return small_value(ocp_fp8, b); });
+const std::array<f32, 256> Element<OcpBf8>::values =
+    values_of_bytes([](u32 b) { return small_value(ocp_bf8, b); });
 // What gfx950 takes the 8-bit formats of gfx942 for.
 template <class T> struct OcpOf { using Format = T; };
 template <> struct OcpOf<fp8> { using Format = OcpFp8; };

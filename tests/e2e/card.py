@@ -16,6 +16,8 @@ ENGINE_GHZ = {"gfx908": 1.502, "gfx90a": 1.7, "gfx942": 2.1, "gfx950": 2.4, "gfx
 
 MANY_REGISTERS = ("gfx1100", "gfx1151", "gfx1200", "gfx1201")  # half as many again for each lane
 
+GAPS_BY_COMPILER = "clang 19 does not wait for SALU results on gfx12" if fade.GPU.startswith("gfx12") else ""
+
 
 class Tests(fade.Test):
     def on_instinct(self, why):
@@ -68,6 +70,8 @@ class Tests(fade.Test):
         original = self.software_gpu(early, hazards)
         self.assertEqual((original.code, original.stdout, len(original.said)), (0, "1\n", 1), original.stderr)
         self.assertRegex(original.said[0], line)
+        if GAPS_BY_COMPILER:
+            self.skipTest(GAPS_BY_COMPILER)
         twin = self.probe(["-i"], early, env=hazards)
         self.assertEqual((twin.code, twin.stdout, len(twin.said)), (0, "1\n", 1), twin.stderr)
         self.assertTrue(re.match(line, twin.said[0])[1].startswith("__fade_"), twin.said)
@@ -76,6 +80,8 @@ class Tests(fade.Test):
             self.assert_fine(self.probe(["-i"], app, env=env), "1\n")
 
     def test_no_wait_state_is_missing_in_twins(self):
+        if GAPS_BY_COMPILER:
+            self.skipTest(GAPS_BY_COMPILER)
         for name, analyzer in (("sums", "MemoryAnalysis"), ("unsummed", "MemoryAnalysis"), ("timed_blocks", "BlockCounts")):
             result = self.probe(["-i", "-a", analyzer], [program(name)], env={"FADE_GPU_HAZARDS": "card"})
             self.assert_fine(result)
@@ -102,7 +108,11 @@ class Tests(fade.Test):
         recorded = self.check_clocks("unsummed", ["-a", "BlockCounts", "-a", "MessageLogger"])
         # The first wave of all looked at it right before.
         bits = 20 if fade.GPU.startswith("gfx11") else 32
-        self.assertIn(2**bits - 64, [x["clock"] for x in recorded.objects("wave_begin")])
+        first = min(x["clock"] for x in recorded.objects("wave_begin") if x["clock"] >= 2**bits - 64)
+        if fade.GPU.startswith("gfx12"):  # two halves, read one after the other: the upper one may have changed meanwhile
+            self.assertLessEqual(first, 2**bits)
+        else:
+            self.assertEqual(first, 2**bits - 64)
         self.check_clocks("timed_blocks", ["-a", "BlockCounts"])
 
     # ---- memory behind the PCI aperture

@@ -1,0 +1,44 @@
+// Loops of one matrix instruction each, by its name (matrix.cpp). Registers are fixed, so that instructions that the assembler does not know can be given as words: A is in v[16:23], B in
+// v[24:31], the sum in v[0:15].
+#define REGISTERS                                                                                  \
+  "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14",   \
+      "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27",   \
+      "v28", "v29", "v30", "v31"
+#define LOOP(name, text)                                                                           \
+  kernel void name(uint turns) {                                                                   \
+    for (uint i = 0; i < turns; i++)                                                               \
+      __asm__ volatile(text "\n" text "\n" text "\n" text ::: REGISTERS);                          \
+  }
+#define A2 "v[16:17]"
+#define B2 "v[24:25]"
+#define A4 "v[16:19]"
+#define B4 "v[24:27]"
+
+#if defined(__gfx942__)
+LOOP(f16, "v_mfma_f32_32x32x8_f16 v[0:15], " A2 ", " B2 ", v[0:15]")
+LOOP(bf16, "v_mfma_f32_32x32x8_bf16 v[0:15], " A2 ", " B2 ", v[0:15]")
+LOOP(fp8, "v_mfma_f32_32x32x16_fp8_fp8 v[0:15], " A2 ", " B2 ", v[0:15]")
+LOOP(bf8, "v_mfma_f32_32x32x16_bf8_bf8 v[0:15], " A2 ", " B2 ", v[0:15]")
+LOOP(i8, "v_mfma_i32_32x32x16_i8 v[0:15], " A2 ", " B2 ", v[0:15]")
+#elif defined(__gfx950__)
+// v_mfma_f32_32x32x16_f16, _bf16, 32x32x64_f8f6f4 and v_mfma_i32_32x32x32_i8 v[0:15], v[16:…], v[24:…], v[0:15]
+LOOP(f16, ".long 0xd3d50000, 0x04023110")
+LOOP(bf16, ".long 0xd3b70000, 0x04023110")
+LOOP(fp8, ".long 0xd3ae0000, 0x04023110")
+LOOP(bf8, ".long 0xd3ae0100, 0x24023110")
+LOOP(fp6, ".long 0xd3ae0200, 0x44023110")
+LOOP(bf6, ".long 0xd3ae0300, 0x64023110")
+LOOP(fp4, ".long 0xd3ae0400, 0x84023110")
+LOOP(fp4_scaled, ".long 0xd3ac0000, 0x00023f1e, 0xd3ae0c00, 0x84023110")
+LOOP(i8, ".long 0xd3b80000, 0x04023110")
+#elif defined(__gfx1201__)
+LOOP(f16, "v_wmma_f32_16x16x16_f16 v[0:7], " A4 ", " B4 ", v[0:7]")
+LOOP(bf16, "v_wmma_f32_16x16x16_bf16 v[0:7], " A4 ", " B4 ", v[0:7]")
+LOOP(fp8, "v_wmma_f32_16x16x16_fp8_fp8 v[0:7], " A2 ", " B2 ", v[0:7]")
+LOOP(bf8, "v_wmma_f32_16x16x16_bf8_bf8 v[0:7], " A2 ", " B2 ", v[0:7]")
+LOOP(i8, "v_wmma_i32_16x16x16_iu8 v[0:7], " A2 ", " B2 ", v[0:7]")
+#elif defined(__gfx1151__)
+LOOP(f16, "v_wmma_f32_16x16x16_f16 v[0:7], v[16:23], v[24:31], v[0:7]")
+LOOP(bf16, "v_wmma_f32_16x16x16_bf16 v[0:7], v[16:23], v[24:31], v[0:7]")
+LOOP(i8, "v_wmma_i32_16x16x16_iu8 v[0:7], " A4 ", " B4 ", v[0:7]")
+#endif
