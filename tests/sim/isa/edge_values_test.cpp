@@ -47,7 +47,7 @@ TEST(Edges, OfWmmaInFp8AndBf8) {
   };
   EXPECT_EQ(product("fp8_fp8", 0x7e, 0x7e, 0), 0x4a440000u);          // 16 * 448 * 448
   EXPECT_EQ(product("fp8_fp8", 0x01, 0x01, 0x38800000), 0x39000000u); // 16 * 2^-18 + 2^-14
-  EXPECT_EQ(product("fp8_bf8", 0xfe, 0x7b, 0), 0xcbc40000u);          // 16 * -448 * 57344
+  EXPECT_EQ(product("fp8_bf8", 0xfe, 0x7b, 0), 0xcdc40000u);          // 16 * -448 * 57344
   EXPECT_EQ(product("bf8_bf8", 0x01, 0x01, 0), 0x31800000u);          // 16 * 2^-32
   EXPECT_EQ(product("bf8_bf8", 0x7c, 0x3c, 0), infinity_bits);
   EXPECT_EQ(product("bf8_bf8", 0xfc, 0x3c, 0), 0xff800000u);
