@@ -8,6 +8,7 @@
 #include "checks/allocations.h"
 #include "checks/aside.h"
 #include "checks/call_site.h"
+#include "checks/copied_values.h"
 #include "checks/init_check.h"
 #include "checks/options.h"
 #include "checks/stream_calls.h"
@@ -30,7 +31,7 @@
 namespace fade::checks {
 namespace {
 
-constexpr uint32_t kHostToDevice = 1, kDefault = 4; // hipMemcpyKind
+constexpr uint32_t kHostToDevice = 1, kDeviceToHost = 2, kDefault = 4; // hipMemcpyKind
 
 /// Functions that write to device memory in ways that are not followed: by structures, by graphs.
 constexpr bool isDoubtful(std::string_view name) {
@@ -47,6 +48,9 @@ constexpr bool isRow(std::string_view name) {
 }
 constexpr bool isToDevice(std::string_view name) {
   return name == "hipMemcpyHtoD" || name == "hipMemcpyHtoDAsync";
+}
+constexpr bool isToHost(std::string_view name) {
+  return name == "hipMemcpyDtoH" || name == "hipMemcpyDtoHAsync";
 }
 constexpr bool isRectangle(std::string_view name) {
   for (const std::string_view one :
@@ -71,15 +75,28 @@ bool comesFromHost(const void *from, uint32_t kind) {
   return !source || source->on_host;
 }
 
+bool goesToHost(const void *to, uint32_t kind) {
+  if (kind != kDeviceToHost && kind != kDefault) return false;
+  const auto target = AllocationMap::instance().find(reinterpret_cast<uint64_t>(to));
+  return !target || target->on_host;
+}
+
 void noteRow(const void *to, const void *from, uint64_t size, uint32_t kind) {
   aside([&] {
+    CopiedValues &copied = CopiedValues::instance();
+    copied.hostGoesOn();
+    if (goesToHost(to, kind)) copied.hostReads(reinterpret_cast<uint64_t>(from), size);
     if (comesFromHost(from, kind)) InitCheck::noteHostCopy(reinterpret_cast<uint64_t>(to), size);
   });
 }
 
-void noteRectangle(const void *to, uint64_t pitch, const void *from, uint64_t width,
-                   uint64_t height, uint32_t kind) {
+void noteRectangle(const void *to, uint64_t pitch, const void *from, uint64_t from_pitch,
+                   uint64_t width, uint64_t height, uint32_t kind) {
   aside([&] {
+    if (goesToHost(to, kind))
+      for (uint64_t y = 0; y < height; ++y)
+        CopiedValues::instance().hostReads(reinterpret_cast<uint64_t>(from) + y * from_pitch,
+                                           width);
     if (!comesFromHost(from, kind)) return;
     for (uint64_t y = 0; y < height; ++y)
       InitCheck::noteHostCopy(reinterpret_cast<uint64_t>(to) + y * pitch, width);
@@ -158,6 +175,7 @@ template <typename... Rest> void noteFree(const char *api, bool is_done, void *m
   const auto base = reinterpret_cast<uint64_t>(memory);
   if (!base) return;
   aside([&] {
+    CopiedValues::instance().hostGoesOn();
     const bool is_wanted = options().has(Check::memory);
     if (!is_done) return is_wanted ? reportRefused(base, api) : void();
     const auto by = callersOf(callSite(kMostCallers, api));
@@ -177,9 +195,13 @@ void noteToDeviceArguments(void *to, const void *from, uint64_t size, Rest...) {
   noteRow(to, from, size, kHostToDevice);
 }
 template <typename... Rest>
-void noteRectangleArguments(void *to, uint64_t pitch, const void *from, uint64_t, uint64_t width,
-                            uint64_t height, uint32_t kind, Rest...) {
-  noteRectangle(to, pitch, from, width, height, kind);
+void noteToHostArguments(void *to, const void *from, uint64_t size, Rest...) {
+  noteRow(to, from, size, kDeviceToHost);
+}
+template <typename... Rest>
+void noteRectangleArguments(void *to, uint64_t pitch, const void *from, uint64_t from_pitch,
+                            uint64_t width, uint64_t height, uint32_t kind, Rest...) {
+  noteRectangle(to, pitch, from, from_pitch, width, height, kind);
 }
 
 /// An argument as a number; structures are not needed.
@@ -197,9 +219,9 @@ template <std::size_t Number, typename Signature> struct Hook;
 template <std::size_t Number, typename R, typename... A> struct Hook<Number, R(A...)> {
   static inline R (*next)(A...) = nullptr;
   static constexpr std::string_view kName = hip::kFunctions[Number].name;
-  static constexpr bool kIsNoted = isDoubtful(kName) || isRow(kName) || isToDevice(kName) ||
-                                   isRectangle(kName) || allocatesFromPool(kName) ||
-                                   allocatesManaged(kName) || frees(kName);
+  static constexpr bool kIsNoted =
+      isDoubtful(kName) || isRow(kName) || isToDevice(kName) || isToHost(kName) ||
+      isRectangle(kName) || allocatesFromPool(kName) || allocatesManaged(kName) || frees(kName);
   static constexpr StreamFunction kStream =
       streamFunction(hip::kFunctions[Number].name, hip::kFunctions[Number].group,
                      hip::kFunctions[Number].parameters);
@@ -224,6 +246,8 @@ template <std::size_t Number, typename R, typename... A> struct Hook<Number, R(A
       if (result == 0) noteRowArguments(values...);
     } else if constexpr (isToDevice(kName)) {
       if (result == 0) noteToDeviceArguments(values...);
+    } else if constexpr (isToHost(kName)) {
+      if (result == 0) noteToHostArguments(values...);
     } else if constexpr (isRectangle(kName)) {
       if (result == 0) noteRectangleArguments(values...);
     } else if constexpr (allocatesFromPool(kName)) {

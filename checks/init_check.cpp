@@ -1,5 +1,6 @@
 #include "checks/init_check.h"
 
+#include "checks/copied_values.h"
 #include "checks/written_memory.h"
 
 #include <algorithm>
@@ -27,6 +28,7 @@ void InitCheck::doubtHostCopies() { WrittenMemory::instance().doubtHostCopies();
 
 void InitCheck::noteAllocated(uint64_t address, uint64_t size) {
   WrittenMemory::instance().clear(address, size);
+  CopiedValues::instance().forget(address, size);
 }
 
 bool InitCheck::isFollowed(uint64_t address) {
@@ -80,6 +82,7 @@ Finding InitCheck::describe(const ObservedWave &wave, const ObservedAccess &acce
     f.allocation = allocation->info();
     f.distance = static_cast<int64_t>(f.address - allocation->base);
   }
+  if (const auto copier = CopiedValues::instance().copierOf(address)) f.between = *copier;
   return f;
 }
 
@@ -88,7 +91,12 @@ void InitCheck::access(const ObservedWave &wave, const ObservedAccess &access, c
   if (access.kind == AccessKind::load && !reporter) return;
   const bool stores_unwritten = values && values->any() && access.kind != AccessKind::load;
   if (!stores_unwritten && isDone(access, span)) return;
-  if (values && access.kind != AccessKind::load) values->store(wave, access, *reporter);
+  if (values && access.kind != AccessKind::load) {
+    // Where it is not known what the host reads, it may be anything.
+    const bool is_kept = WrittenMemory::instance().knowsHostCopies() &&
+                         isFollowed(access.address[std::countr_zero(access.lanes)]);
+    values->store(wave, access, *reporter, is_kept ? &CopiedValues::instance() : nullptr);
+  }
   UnwrittenBytes bytes(access.size);
   uint64_t wrong = 0;
   for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
@@ -124,7 +132,10 @@ void InitCheck::write(const ObservedAccess &access, unsigned lane, const Unwritt
   if (!values || !values->any() || access.kind != AccessKind::store)
     return memory.mark(address, access.size);
   for (uint32_t k = 0; k < access.size; ++k)
-    if (!(values->stored(access, k) >> lane & 1)) memory.mark(address + k, 1);
+    if (!(values->stored(access, k) >> lane & 1))
+      memory.mark(address + k, 1);
+    else if (values->storedWhole(access, k) >> lane & 1)
+      memory.unmark(address + k, 1);
 }
 
 /// Whether a lane's load is fine, apart from what is put into `bytes`.

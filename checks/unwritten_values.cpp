@@ -1,5 +1,7 @@
 #include "checks/unwritten_values.h"
 
+#include "checks/copied_values.h"
+
 #include <bit>
 #include <string_view>
 
@@ -196,7 +198,7 @@ uint64_t UnwrittenValues::backInPlace(const Value &value, unsigned byte, uint64_
 }
 
 void UnwrittenValues::store(const ObservedWave &wave, const ObservedAccess &access,
-                            Reporter &reporter) {
+                            Reporter &reporter, CopiedValues *copies) {
   const bool in_lds = access.space == AccessSpace::lds;
   for (std::size_t i = 0; i < values_.size(); ++i) {
     Value &v = values_[i];
@@ -218,9 +220,30 @@ void UnwrittenValues::store(const ObservedWave &wave, const ObservedAccess &acce
         used |= stored;
     }
     if (!used) continue;
+    if (copies && isCopied(wave, access, v, used, reporter, *copies)) continue;
     report(wave, v, used, access.pc, reporter);
     v.remove(access.lanes);
   }
+}
+
+bool UnwrittenValues::isCopied(const ObservedWave &wave, const ObservedAccess &access,
+                               const Value &value, uint64_t lanes, const Reporter &reporter,
+                               CopiedValues &copies) const {
+  const Source &source = sources_[value.origin.source];
+  if (!source.is_whole || source.is_private || access.kind != AccessKind::store ||
+      value.origin.derived || value.origin.masked || value.origin.mixed)
+    return false;
+  unsigned first = access.size, last = 0;
+  for (unsigned k = 0; k < access.size; ++k)
+    if (byteOf(value, access, k) >= 0) first = std::min(first, k), last = k;
+  Finding f = source.finding;
+  f.other = reporter.place(wave, static_cast<unsigned>(std::countr_zero(lanes)), access.pc,
+                           AccessKind::load, 4);
+  for (; lanes; lanes &= lanes - 1) {
+    const uint64_t address = access.address[std::countr_zero(lanes)];
+    if (!copies.add(f, address + first, last + 1 - first)) return false;
+  }
+  return true;
 }
 
 void UnwrittenValues::keep(const ObservedAccess &access) {

@@ -8,8 +8,9 @@
 // come from them is found by trying (ObservedTrial), so what masks them out, shifts them out or
 // does not select them leaves nothing to follow. Waves that have loaded none cost nothing.
 //
-// A load of which nothing was written is a mistake, whatever becomes of it, but for one thing:
-// fields of a few bits are set by loading what they lie in, masking, and storing it where it was.
+// A load of which nothing was written is a mistake, whatever becomes of it, but for two things: it
+// may be copied (CopiedValues), and fields of a few bits are set by loading what they lie in,
+// masking, and storing it where it was.
 #pragma once
 
 #include "checks/reporter.h"
@@ -20,6 +21,8 @@
 #include <vector>
 
 namespace fade::checks {
+
+class CopiedValues;
 
 /// Of one load: the lanes for which a byte was written by nobody, byte by byte.
 struct UnwrittenBytes {
@@ -63,8 +66,10 @@ public:
   uint64_t stored(const ObservedAccess &access, unsigned k) const;
   /// Likewise, if nothing of what it was loaded with was written.
   uint64_t storedWhole(const ObservedAccess &access, unsigned k) const;
-  /// A store or an atomic to global memory, or to LDS. To store it in LDS is to copy it.
-  void store(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
+  /// A store or an atomic to global memory, or to LDS. To store it in LDS is to copy it; likewise
+  /// elsewhere, if `copies` is there.
+  void store(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter,
+             CopiedValues *copies = nullptr);
   /// Private memory keeps them: without optimization all values go through it.
   void scratch(const ObservedWave &wave, const ObservedAccess &access);
   void registers(const ObservedWave &wave, const ObservedInstruction &instruction, uint64_t site,
@@ -123,6 +128,9 @@ private:
               uint32_t source);
   void report(const ObservedWave &wave, const Value &value, uint64_t lanes, uint64_t site,
               Reporter &reporter);
+  /// False: it was not only copied, or cannot be kept.
+  bool isCopied(const ObservedWave &wave, const ObservedAccess &access, const Value &value,
+                uint64_t lanes, const Reporter &reporter, CopiedValues &copies) const;
   void forget(uint32_t source, uint64_t lanes);
   void keep(const ObservedAccess &access);
 

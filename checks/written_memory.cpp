@@ -64,6 +64,11 @@ void WrittenMemory::clear(uint64_t address, uint64_t size) {
       return one.first >= address / pageSize() && one.first * pageSize() < end;
     });
   }
+  unmark(address, size);
+}
+
+void WrittenMemory::unmark(uint64_t address, uint64_t size) {
+  const uint64_t end = address + size;
   for (uint64_t at = address; at < end;) {
     const uint64_t next = std::min(end, (at / kChunk + 1) * kChunk), base = at / kChunk * kChunk;
     if (Chunk *chunk = find(at))

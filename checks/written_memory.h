@@ -28,12 +28,15 @@ public:
   /// Nothing is written there yet.
   void clear(uint64_t address, uint64_t size);
   void mark(uint64_t address, uint64_t size);
+  /// What is there now is a copy of what nobody wrote.
+  void unmark(uint64_t address, uint64_t size);
   /// A copy that HIP may make with the CPU.
   void markHostCopy(uint64_t address, uint64_t size);
   /// From now on all such copies are told by markHostCopy().
   void knowHostCopies() { explains_ = true; }
   /// Somebody makes others.
   void doubtHostCopies() { explains_ = false; }
+  bool knowsHostCopies() const { return explains_; }
   /// Whether all of it was written, as far as is known without asking the system.
   bool isWritten(uint64_t address, uint64_t size) const;
   /// Whether any byte was, in the same way.

@@ -559,6 +559,8 @@ std::string findingText(const FoundFinding &f) {
   }
   text += row("kernel", f.kernel);
   text += detailOfPlace("at", f.place, f);
+  if (check == Check::init && f.raw.between.pc)
+    text += row("copied at", placeText(f.between, f.kernel));
   if (!f.other_kernel.empty()) text += row("other", f.other_kernel);
   if (f.raw.other.pc) text += detailOfPlace(secondPlaceName(f), f.other, f);
   text += otherCallText(f);
@@ -580,6 +582,14 @@ void writeChain(JsonWriter &json, const WaitChain &chain) {
     json.field("end", chain.end);
     json.field("back_to", static_cast<int64_t>(chain.back_to));
   });
+}
+
+const char *betweenName(const FoundFinding &f) {
+  switch (static_cast<Check>(f.raw.check)) {
+  case Check::hang: return "writer_at";
+  case Check::init: return "copied_at";
+  default: return "between";
+  }
 }
 
 void writeFinding(JsonWriter &json, const FoundFinding &f) {
@@ -654,8 +664,8 @@ void writeFinding(JsonWriter &json, const FoundFinding &f) {
       writePlace(json, f.other, f);
     });
   if (f.between.raw.pc)
-    json.object(static_cast<Check>(f.raw.check) == Check::hang ? "writer_at" : "between", [&] {
-      if (static_cast<Check>(f.raw.check) != Check::hang)
+    json.object(betweenName(f), [&] {
+      if (static_cast<Check>(f.raw.check) == Check::race)
         json.field("lacks", kLacks[f.raw.lacks % kLacks.size()]);
       writePlace(json, f.between, f);
     });

@@ -57,6 +57,12 @@ template <class T> struct Device {
   }
 };
 
+/// What the host looks at.
+template <class T> void fetch(const Device<T> &from) {
+  std::vector<T> host(from.count);
+  HIP(hipMemcpy(host.data(), from.data, from.count * sizeof(T), hipMemcpyDeviceToHost));
+}
+
 inline void finish() {
   HIP(hipGetLastError());
   HIP(hipDeviceSynchronize());

@@ -127,14 +127,15 @@ template <bool broken> int run() {
     std::vector<int> host(64, 3);
     HIP(hipMemcpy(fresh.data + 2048, host.data(), 256, hipMemcpyHostToDevice));
     unwritten_memory<broken><<<1, 128>>>(out.data, fresh.data + (broken ? 0 : 2048), 64);
-    finish();
+    fetch(out);
   }
   unwritten_lds<broken><<<1, 64>>>(out.data);
+  fetch(out);
   {
     Device<int> fresh(128, false);
     fill_half<<<1, 64>>>(fresh.data);
     written_by_a_kernel<broken><<<1, 64>>>(out.data, fresh.data);
-    finish();
+    fetch(out);
   }
   std::printf("done\n");
   return 5;

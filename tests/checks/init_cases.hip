@@ -59,6 +59,12 @@ __global__ void copied_and_never_used(const float4 *in, float4 *out) {
   if (threadIdx.x < 40) out[threadIdx.x] = tile[64 + threadIdx.x];
 }
 
+// Copied from buffer to buffer, also over what was written, and used by another kernel or not.
+__global__ void copy_all(const int *from, int *to) { to[threadIdx.x] = from[threadIdx.x]; }
+template <bool broken> __global__ void use_copy(const int *p, int *out) {
+  if (p[threadIdx.x] > 4) out[threadIdx.x] = 1; // finds: init says: byte 64 of allocation
+}
+
 // Of two buffers that take turns, the other one is read first.
 template <bool broken> __global__ void ping_pong(const int *from, int *to) {
   to[threadIdx.x] = from[threadIdx.x] + 1; // finds: init
@@ -169,13 +175,13 @@ template <bool broken> int run() {
     Device<Particle> p(64, false);
     place_particles<<<1, 64>>>(p.data);
     a_member<broken><<<1, 64>>>(p.data, out.data);
-    finish();
+    fetch(out);
   }
   {
     Device<char> p(128, false);
     write_even_bytes<<<1, 64>>>(p.data);
     odd_bytes<broken><<<1, 64>>>(p.data, chars.data);
-    finish();
+    fetch(chars);
   }
   {
     Device<int> p(64, !broken);
@@ -189,8 +195,9 @@ template <bool broken> int run() {
     HIP(hipMemcpy(p.data, source.data(), broken ? n : n * 4, hipMemcpyHostToDevice));
     HIP(hipMemset(q.data, 0, broken ? 64 : 256));
     copied_too_little<broken><<<1, 64>>>(p.data, out.data);
+    fetch(out);
     filled_too_little<broken><<<1, 64>>>(q.data, out.data);
-    finish();
+    fetch(out);
   }
   {
     // Zeros, which is what nobody wrote is, too.
@@ -219,6 +226,16 @@ template <bool broken> int run() {
     finish();
   }
   {
+    Device<int> a(64, false), b(64), c(64, false), used(64);
+    HIP(hipMemset(a.data, 1, 64));
+    copy_all<<<1, 64>>>(a.data, b.data);
+    copy_all<<<1, 64>>>(b.data, c.data);
+    if (!broken) write_some<<<1, 64>>>(c.data, 64);
+    use_copy<broken><<<1, 64>>>(c.data, used.data);
+    HIP(hipMemcpy(host.data(), c.data, 64, hipMemcpyDeviceToHost)); // what was written
+    fetch(used);
+  }
+  {
     Device<int> a(64), b(64, false);
     ping_pong<broken><<<1, 64>>>(broken ? b.data : a.data, broken ? a.data : b.data);
     finish();
@@ -231,14 +248,14 @@ template <bool broken> int run() {
     HIP(hipMalloc(&p, 1 << 20));
     if (!broken) HIP(hipMemset(p, 1, 1 << 20));
     allocated_again<broken><<<1, 64>>>(p, out.data);
-    finish();
+    fetch(out);
     HIP(hipFree(p));
   }
   {
     Device<int> p(64, false);
     write_some<<<1, 64>>>(p.data, broken ? 50 : 64);
     results_of_all<broken><<<1, 64>>>(p.data, out.data);
-    finish();
+    fetch(out);
   }
   tree<broken><<<1, 64>>>(in.data, out.data, 50);
   private_array<broken><<<1, 64>>>(in.data, out.data, 12);
