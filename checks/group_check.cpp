@@ -7,6 +7,16 @@
 #include <cstring>
 
 namespace fade::checks {
+namespace {
+
+Place otherPlace(const ObservedWave &wave, const LdsShadow::Other &other,
+                 const Reporter &reporter) {
+  Place place = reporter.place(wave, other.lane, other.pc, other.kind, other.size);
+  if (other.data != ObservedAccess::none) place.byte = other.byte, place.data = other.data + 1u;
+  return place;
+}
+
+} // namespace
 
 void GroupCheck::begin(const ObservedGroup &group, const Options &options, DispatchRaces *races) {
   races_ = races;
@@ -58,12 +68,11 @@ void GroupCheck::reportRace(const ObservedWave &wave, uint64_t lanes, const Obse
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   Finding f = reporter.begin(Check::race, Problem::race);
   f.space = static_cast<uint32_t>(access.space);
-  f.address = access.address[lane];
+  f.address = other.address;
   f.place = reporter.place(wave, lane, access, f.address);
-  if (access.size > 4) f.place.data = 0; // which of its bytes it is was not looked for
   ObservedWave first = wave;
   first.number = other.wave;
-  f.other = reporter.place(first, other.lane, other.pc, other.kind, access.size);
+  f.other = otherPlace(first, other, reporter);
   reporter.report(f, static_cast<uint64_t>(std::popcount(lanes)));
 }
 
@@ -126,10 +135,9 @@ void GroupCheck::halves(const ObservedWave &wave, const ObservedAccess &access,
   const auto lane = static_cast<unsigned>(std::countr_zero(racing));
   Finding f = reporter.begin(Check::wave, Problem::half_wave);
   f.space = static_cast<uint32_t>(access.space);
-  f.address = access.address[lane];
+  f.address = first_other.address;
   f.place = reporter.place(wave, lane, access, f.address);
-  if (access.size > 4) f.place.data = 0; // which of its bytes it is was not looked for
-  f.other = reporter.place(wave, first_other.lane, first_other.pc, first_other.kind, access.size);
+  f.other = otherPlace(wave, first_other, reporter);
   f.waves = wave.group->waves;
   reporter.report(f, static_cast<uint64_t>(std::popcount(racing)));
 }

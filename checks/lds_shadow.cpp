@@ -47,19 +47,45 @@ void LdsShadow::leave(uint32_t wave) {
 
 void LdsShadow::keepRest(uint64_t dword, const Mark &before, const Mark &mark,
                          std::vector<Mark> Parts::*displaced) {
-  const uint8_t rest = isLive(before) ? before.bytes & ~mark.bytes : 0;
+  const uint32_t rest = isLive(before) ? before.bytes & ~mark.bytes & 15 : 0;
   if (!rest && !parts_.contains(dword)) return;
   constexpr std::size_t most = 8;
   auto &parts = parts_[dword].*displaced;
   // A write takes the place of whatever was there; of reads, of the same wave's alone.
   std::erase_if(parts, [&](Mark &part) {
-    if (displaced == &Parts::written || part.wave == mark.wave) part.bytes &= ~mark.bytes;
+    if (displaced == &Parts::written || part.wave == mark.wave) part.bytes &= ~mark.bytes & 15;
     return part.bytes == 0;
   });
   if (!rest) return;
   if (parts.size() == most) parts.erase(parts.begin());
   parts.push_back(before);
-  parts.back().bytes = rest;
+  parts.back().bytes = rest & 15;
+}
+
+/// Without time, wave, bytes and kind. Of accesses that are not aligned the part is not known.
+LdsShadow::Mark LdsShadow::markOf(const ObservedAccess &access, unsigned lane, uint64_t at) {
+  Mark mark;
+  mark.lane = lane & 63;
+  mark.pc = access.pc;
+  mark.more = std::min<uint32_t>(3, access.size > 4 ? access.size / 4 - 1 : 0) & 3;
+  const uint64_t begin = access.address[lane];
+  if (access.data >= kNoData || begin % std::min(4u, access.size) != 0 || access.size > 16)
+    return mark;
+  mark.part = ((at - begin) / 4) & 3;
+  mark.data = access.data & kNoData;
+  return mark;
+}
+
+LdsShadow::Other LdsShadow::otherOf(const Mark &mark, uint64_t dword, unsigned common) {
+  Other other{mark.pc, mark.wave, mark.lane, static_cast<AccessKind>(mark.kind)};
+  const auto in_dword = static_cast<uint32_t>(std::countr_zero(common | 8));
+  other.address = dword * 4 + in_dword;
+  other.size =
+      mark.more ? mark.more * 4 + 4 : static_cast<uint32_t>(std::popcount(uint32_t{mark.bytes}));
+  const bool is_whole = mark.more || mark.bytes == 15; // else it may be two accesses
+  if (mark.data != kNoData && is_whole)
+    other.data = mark.data, other.byte = mark.part * 4 + in_dword;
+  return other;
 }
 
 void LdsShadow::acquire(uint32_t wave, const Meeting &meeting) {
@@ -128,14 +154,11 @@ bool LdsShadow::raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &
     for (const Mark &part : parts->second.read) meetRead(part);
   }
   if (meeting && !reads) release(wave, *meeting);
-  if (met) other = {met->pc, met->wave, met->lane, static_cast<AccessKind>(met->kind)};
+  if (met) other = otherOf(*met, dword, met->bytes & bytes);
 
-  const Mark now{heard(wave, wave),
-                 static_cast<uint8_t>(wave),
-                 static_cast<uint8_t>(lane),
-                 bytes,
-                 is_atomic ? atomic : static_cast<uint8_t>(access.kind),
-                 access.pc};
+  Mark now = markOf(access, lane, at);
+  now.time = heard(wave, wave), now.wave = wave & 63, now.bytes = bytes & 15u;
+  now.kind = (is_atomic ? atomic : static_cast<uint8_t>(access.kind)) & 3;
   if (reads)
     put(dword, placeFor(cell.read, wave), now, &Parts::read);
   else if (is_atomic)

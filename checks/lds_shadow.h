@@ -29,6 +29,10 @@ public:
     uint64_t pc = 0;
     uint32_t wave = 0, lane = 0;
     AccessKind kind = AccessKind::load;
+    uint64_t address = 0;                 ///< of the first byte that both touch
+    uint32_t size = 0;                    ///< of that access
+    uint32_t byte = 0;                    ///< of it, the one at `address`
+    uint32_t data = ObservedAccess::none; ///< its first register
   };
   /// Whether a lane's access races with an earlier one. Takes note of it. Stores of the same value
   /// do not race.
@@ -53,6 +57,7 @@ public:
 
 private:
   using Clock = uint32_t;
+  static constexpr uint32_t kNoData = 1023;
   bool isInside(uint64_t address, uint32_t size) const {
     return address <= bytes_ && size <= bytes_ - address && size <= 64;
   }
@@ -62,11 +67,18 @@ private:
   uint64_t bitsAt(uint64_t address, uint32_t size) const;
   struct Mark {
     Clock time = 0;
-    uint8_t wave = 0, lane = 0;
-    uint8_t bytes = 0; ///< of the dword, one bit each
-    uint8_t kind = 0;
+    uint32_t wave : 6 = 0;
+    uint32_t lane : 6 = 0;
+    uint32_t bytes : 4 = 0; ///< of the dword, one bit each
+    uint32_t kind : 2 = 0;
+    uint32_t part : 2 = 0;        ///< which dword of the access it is
+    uint32_t more : 2 = 0;        ///< dwords that the access has beyond one
+    uint32_t data : 10 = kNoData; ///< its first register
     uint64_t pc = 0;
   };
+  static_assert(sizeof(Mark) == 16);
+  static Mark markOf(const ObservedAccess &access, unsigned lane, uint64_t at);
+  static Other otherOf(const Mark &mark, uint64_t dword, unsigned common);
   struct Cell { ///< a dword
     Mark write;
     Mark read[2]; ///< of two different waves, so that a writer meets one that is not itself

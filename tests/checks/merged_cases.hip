@@ -84,6 +84,65 @@ __global__ void meet(float *out, float a, int step) {
   out[i + 2] = a - 3; // finds: race
 }
 
+// Pairs in LDS, next to each other or not. Of two elements one races, on either side.
+template <bool broken> __global__ void far_pair_stored(const int *in, int *out) {
+  __shared__ int s[1024];
+  const int t = threadIdx.x;
+  const int a = in[t], b = in[t + 1];
+  s[t] = a;
+  s[t + 512] = b; // finds: race
+  if (!broken) __syncthreads();
+  out[t] = s[512 + 255 - t]; // finds: race
+}
+
+template <bool broken> __global__ void odd_pair_stored(const int *in, int *out) {
+  __shared__ int s[2048];
+  const int t = threadIdx.x;
+  const int a = in[t], b = in[t + 1];
+  s[t * 8] = a;
+  s[t * 8 + 3] = b; // finds: race
+  if (!broken) __syncthreads();
+  out[t] = s[(255 - t) * 8 + 3]; // finds: race
+}
+
+template <bool broken> __global__ void odd_pair_loaded(const int *in, int *out) {
+  __shared__ int s[2048];
+  const int t = threadIdx.x;
+  s[t * 8] = in[t];
+  s[t * 8 + 5] = 1;
+  __syncthreads();
+  if (broken) s[((t + 64) & 255) * 8 + 5] = in[t + 1]; // finds: race
+  const int a = s[t * 8];
+  const int b = s[t * 8 + 5]; // finds: race
+  out[t] = a * b;
+}
+
+template <bool broken> __global__ void far_pair_loaded(const double *in, double *out) {
+  __shared__ double s[512];
+  const int t = threadIdx.x;
+  s[t] = in[t];
+  s[t + 256] = 1;
+  __syncthreads();
+  if (broken) s[((t + 64) & 255) + 256] = in[t + 1]; // finds: race
+  const double a = s[t];
+  const double b = s[t + 256]; // finds: race
+  out[t] = a * b;
+}
+
+template <bool broken> void pairs() {
+  Device<int> in(512), out(512);
+  Device<double> wide(512), wide_out(512);
+  std::vector<int> host(512);
+  for (int i = 0; i < 512; ++i) host[i] = i * 37;
+  HIP(hipMemcpy(in.data, host.data(), 2048, hipMemcpyHostToDevice));
+  HIP(hipMemcpy(wide.data, host.data(), 2048, hipMemcpyHostToDevice));
+  far_pair_stored<broken><<<1, 256>>>(in.data, out.data);
+  odd_pair_stored<broken><<<1, 256>>>(in.data, out.data);
+  odd_pair_loaded<broken><<<1, 256>>>(in.data, out.data);
+  far_pair_loaded<broken><<<1, 256>>>(wide.data, wide_out.data);
+  finish();
+}
+
 } // namespace
 
 int main(int, char **argv) {
@@ -115,6 +174,7 @@ int main(int, char **argv) {
   }
   meet<<<1, 128>>>(out.data, 1, broken ? 2 : 3);
   finish();
+  broken ? pairs<true>() : pairs<false>();
   std::puts("done");
   return 5;
 }
