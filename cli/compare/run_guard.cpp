@@ -30,6 +30,7 @@ constexpr std::array kRunMetrics = {
     RunMetricInfo{"waiting", RunMetric::waiting, true},
     RunMetricInfo{"stragglers", RunMetric::stragglers, false},
     RunMetricInfo{"failed_calls", RunMetric::failed_calls, false},
+    RunMetricInfo{"lost", RunMetric::lost, false},
     RunMetricInfo{"killed", RunMetric::killed, false},
     RunMetricInfo{"regress", RunMetric::regress, true},
     RunMetricInfo{"kernel.regress", RunMetric::regress, true},
@@ -195,6 +196,8 @@ void judgeRanks(RunJudge &judge, RunMetric metric, const std::vector<Unit> &unit
       judge.look(unit.name, "waiting", share(unit.idle_in_messages));
     if (metric == RunMetric::failed_calls)
       judge.look(unit.name, "failed_calls", static_cast<double>(unit.totals.failed_calls));
+    if (metric == RunMetric::lost)
+      judge.look(unit.name, "lost", static_cast<double>(unit.totals.lost));
   }
 }
 
@@ -263,7 +266,7 @@ Outcome judge(const RunCondition &condition, const host_trace::Run &run,
   case RunMetric::stragglers: judgeStragglers(judge, units); break;
   case RunMetric::killed: {
     const auto count = std::ranges::count_if(run.members, [](const host_trace::RunMember &member) {
-      return !member.summary.has_exited && !member.is_running;
+      return !member.summary.has_exited && !member.is_running && !member.wasCutOff();
     });
     judge.look("run", "killed", static_cast<double>(count));
     break;

@@ -19,6 +19,7 @@ enum class RunMetric : uint8_t {
   waiting,          ///< of each rank: the part in calls of MPI and RCCL with an idle GPU
   stragglers,       ///< ranks whose GPU is busy longer than the spread explains
   failed_calls,     ///< of each rank: HIP calls that returned an error
+  lost,             ///< of each rank: events that there was no room for
   killed,           ///< processes that did not end by themselves
   regress           ///< time and kernels, compared with another run
 };

@@ -17,6 +17,8 @@ struct RunMember {
   bool has_summary = true; ///< else it was made from the events now: the trace writer was ended
 
   std::string events() const { return folder + "/events"; }
+  /// Its recording ended before it did: there was no room for more.
+  bool wasCutOff() const { return !summary.has_exited && summary.totals.lost != 0; }
 };
 
 struct Run {

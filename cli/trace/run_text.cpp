@@ -94,10 +94,11 @@ private:
     std::vector<std::string> lines;
     for (const RunMember &member : run_.members) {
       const RunProcess &process = member.summary.process;
-      const char *state = member.is_running ? "is still running; counted up to now"
-                          : !member.summary.has_exited
-                              ? "did not exit by itself; counted up to its end"
-                              : nullptr;
+      const char *state =
+          member.is_running    ? "is still running; counted up to now"
+          : member.wasCutOff() ? "was not recorded to its end: there was no room for more events"
+          : !member.summary.has_exited ? "did not exit by itself; counted up to its end"
+                                       : nullptr;
       if (state) lines.push_back(fmt::format("{} (pid {}) {}", process.name(), process.pid, state));
     }
     for (const std::string &problem : run_.problems) lines.push_back("left out: " + problem);

@@ -208,7 +208,23 @@ class Tests(fade.Test):
         self.assertEqual(sum(self.counts(members, "kernel").values()), 8)
         self.assertEqual(members[2][1]["lost"], 1)
         self.assertGreater(members[2][2]["call", "hipGetDevice"]["count"], 5000)
-        self.assertIn("1 events were not recorded: there was no room for them\n", self.look())
+        text = self.look()
+        self.assertIn("1 events were not recorded: there was no room for them\n", text)
+        self.assertRegex(text, r"\nrank 2 \(pid \d+\) was not recorded to its end: there was no room for more events\n")
+        self.assertNotIn("did not exit", text)
+        result = self.done([PROBE, "log", self.folder, "--fail-if", "killed>0", "--fail-if", "lost>0"], code=3)
+        self.assertIn("failed: rank 2: lost is 1, above 0\n1 of 2 conditions passed\n", result.stderr)
+
+    def test_eight_ranks_with_one_of_two_gpus_each(self):
+        app = ["sh", "-c", f"HIP_VISIBLE_DEVICES=$(({RANK} % 2)) exec '{PLAIN}' $(({RANK} + 2))"]
+        self.in_front(8, app, ["--gpu", "gfx90a,gfx90a"])
+        self.assertEqual({rank: sum(self.counts({0: each}, "kernel").values()) for rank, each in self.members().items()}, {rank: rank + 2 for rank in range(8)})
+        self.look("--format", "perfetto", "-o", self.path("all.json"))
+        with open(self.path("all.json")) as file:
+            events = json.load(file)["traceEvents"]
+        names = {x["pid"]: x["args"]["name"] for x in events if x["name"] == "process_name"}
+        used = {re.match(r"rank (\d): GPU (\d)", names[x["pid"]]).groups() for x in events if x.get("cat") == "kernel"}
+        self.assertEqual(used, {(str(rank), str(rank % 2)) for rank in range(8)})
 
     def test_python_multiprocessing(self):
         for method in ("fork", "spawn"):
