@@ -55,7 +55,7 @@ bool Gpu::create_queue(QueueKind kind, const QueueSpec &spec) {
     if (!aql->valid()) return false;
     processor = std::move(aql);
   } else {
-    auto sdma = std::make_unique<SdmaProcessor>(*this, spec);
+    auto sdma = std::make_unique<SdmaProcessor>(*this, spec, arch_.gfx12);
     if (!sdma->valid()) return false;
     processor = std::move(sdma);
   }

@@ -62,8 +62,8 @@ bool poll_met(uint8_t function, uint32_t value, uint32_t reference) {
 
 } // namespace
 
-SdmaProcessor::SdmaProcessor(QueueHost &host, const QueueSpec &spec)
-    : host_(host), memory_(host.memory()), id_(spec.id),
+SdmaProcessor::SdmaProcessor(QueueHost &host, const QueueSpec &spec, bool is_gfx12)
+    : host_(host), memory_(host.memory()), id_(spec.id), is_gfx12_(is_gfx12),
       read_index_(memory_.at<uint64_t>(spec.read_pointer)), doorbell_(spec.doorbell) {
   set_ring(spec.ring, spec.ring_bytes);
 }
@@ -138,15 +138,17 @@ SdmaProcessor::Outcome SdmaProcessor::copy_rect() {
   struct Side {
     uint64_t base, pitch, slice; // bytes
   };
+  const uint32_t of_xy = is_gfx12_ ? 0xffff : 0x3fff, of_z = is_gfx12_ ? 0x3fff : 0x7ff,
+                 of_slice = is_gfx12_ ? ~0u : 0xfffffff, pitch_at = is_gfx12_ ? 16 : 13;
   auto side = [&](uint32_t i) {
-    uint64_t pitch = (uint64_t{dword(i + 3) >> 13} + 1) * element;
-    uint64_t slice = (uint64_t{dword(i + 4) & 0xfffffff} + 1) * element;
-    uint64_t x = dword(i + 2) & 0x3fff, y = dword(i + 2) >> 16 & 0x3fff, z = dword(i + 3) & 0x7ff;
+    uint64_t pitch = (uint64_t{dword(i + 3) >> pitch_at} + 1) * element;
+    uint64_t slice = (uint64_t{dword(i + 4) & of_slice} + 1) * element;
+    uint64_t x = dword(i + 2) & of_xy, y = dword(i + 2) >> 16 & of_xy, z = dword(i + 3) & of_z;
     return Side{address(i) + x * element + y * pitch + z * slice, pitch, slice};
   };
   Side from = side(1), to = side(6);
-  uint64_t width = (uint64_t{dword(11) & 0x3fff} + 1) * element;
-  uint32_t rows = (dword(11) >> 16 & 0x3fff) + 1, slices = (dword(12) & 0x7ff) + 1;
+  uint64_t width = (uint64_t{dword(11) & of_xy} + 1) * element;
+  uint32_t rows = (dword(11) >> 16 & of_xy) + 1, slices = (dword(12) & of_z) + 1;
   if (trace().packets)
     say("queue %u: sdma copy rectangle 0x%" PRIx64 " <- 0x%" PRIx64 ", %" PRIu64 " bytes x %u x %u",
         id_, to.base, from.base, width, rows, slices);

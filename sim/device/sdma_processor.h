@@ -10,7 +10,8 @@ namespace fade::sim {
 
 class SdmaProcessor : public PacketProcessor {
 public:
-  SdmaProcessor(QueueHost &host, const QueueSpec &spec);
+  /// gfx12's packets of rectangles have wider fields.
+  SdmaProcessor(QueueHost &host, const QueueSpec &spec, bool is_gfx12 = false);
 
   bool valid() const { return ring_.load() && read_index_; }
   Step step() override;
@@ -46,6 +47,7 @@ private:
   QueueHost &host_;
   const AddressSpace &memory_;
   uint32_t id_;
+  bool is_gfx12_;
   uint64_t *read_index_;
   volatile uint64_t *doorbell_;
   uint64_t ring_va_ = 0;

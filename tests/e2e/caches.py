@@ -37,7 +37,7 @@ class Tests(fade.Test):
             write_backs = sum(x["l2_write_backs"] for x in dispatches if x["kernel"].startswith("__fade_") and "speaks" not in x["kernel"])
             if is_none:
                 self.assertEqual(write_backs, 0)
-            elif fade.GPU.startswith("gfx9"):
+            elif fade.GPU.startswith("gfx9") and fade.GPU != "gfx908":  # which has no such instruction
                 self.assertGreaterEqual(write_backs, records)
 
 

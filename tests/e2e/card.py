@@ -130,6 +130,8 @@ class Tests(fade.Test):
         self.assertEqual(self.arguments_of(result), expected)
 
     def test_arguments_that_the_host_cannot_read_are_a_reason_and_no_crash(self):
+        if fade.GPU.startswith("gfx115"):
+            self.skipTest("it has no memory of its own")
         result = self.direct("vram", env={"FADE_GPU_MACHINE": "small-bar"})
         self.assertEqual(result.summary()["instrumented"], 0)
         self.assertEqual({x["reason"] for x in result.summary()["skipped"]}, {"its arguments are in memory that the host cannot read"})

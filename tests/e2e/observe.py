@@ -28,6 +28,7 @@ def accesses(objects):
 
 
 COMPILE = os.environ.get("E2E_COMPILE", "").split("|")
+CLANG = next((x for x in COMPILE if os.path.basename(x).startswith("clang++")), COMPILE[0])
 NO_COMPILER = "there is no compiler in the root"
 
 SOURCE = """
@@ -186,7 +187,7 @@ class Tests(fade.Test):
     @unittest.skipIf(COMPILE == [""], NO_COMPILER)
     def test_assembly_with_buffer_loads_and_one_into_lds(self):
         code = self.path("rows.hsaco")
-        subprocess.run([COMPILE[0], "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-x", "assembler", self.written("rows.s", ASSEMBLY), "-o", code], check=True)
+        subprocess.run([CLANG, "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-x", "assembler", self.written("rows.s", ASSEMBLY), "-o", code], check=True)
         stdout, found = self.sites("gfx90a", code, "rows", 1, 64, 0, "p", "p")
         self.assertEqual(int(stdout), sum(range(65, 16385)) + sum(2 * x + 64 for x in range(1, 65)))
         self.assertEqual(found, {
@@ -203,7 +204,7 @@ class Tests(fade.Test):
         # The store five times.
         text = ASSEMBLY.replace("  global_store_dword", "  s_movk_i32 s13, 0x5\nagain:\n  global_store_dword").replace(
             "  s_endpgm", "  s_sub_u32 s13, s13, 1\n  s_cmp_lg_u32 s13, 0\n  s_cbranch_scc1 again\n  s_endpgm")
-        subprocess.run([COMPILE[0], "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-x", "assembler", self.written("rows.s", text), "-o", code], check=True)
+        subprocess.run([CLANG, "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-x", "assembler", self.written("rows.s", text), "-o", code], check=True)
         app = [program("module"), code, "rows", 1, 64, 0, "p", "p"]
         first, store, last = "rows+0x0 s_load_dwordx4 s[4:7], s[0:1], 0x0", "rows+0x5c global_store_dword v1, v2, s[4:5]", "rows+0x70 s_endpgm"
         handlers = ["--observe", "gpu", "--gpu", "gfx90a", "-i", "-a", "BlockCounts", "BlockFlow", "MessageLogger"]

@@ -34,8 +34,8 @@ if request["attempt"] > len(offers):
     sys.exit()
 assert request["counts"]["conflicts"] > 0 and request["accesses"][0]["lds"] and request["counts"]["modeled_ns"] > 0
 profile = request["profile"][0]
-# On gfx1030 and gfx1100 all of the work is a fifth of the time that a launch takes: little in it is worth a finding.
-assert profile["findings"] or profile["target"] in ("gfx1030", "gfx1100")
+# On Radeon GPUs all of the work is a fifth of the time that a launch takes: little in it is worth a finding.
+assert profile["findings"] or profile["target"].startswith("gfx1")
 assert not profile["findings"] or profile["findings"][0]["cause"] == "bank conflicts", profile["findings"]
 assert profile["roofline"]["bytes"]["lds"] > 0 and profile["lines"]
 edits, source = offers[request["attempt"] - 1][1:], request["source"]
@@ -198,8 +198,8 @@ class Tests(fade.Test):
         self.capture("pressed", "^press")
         self.optimize(code=1, kernel="^press")  # it must not be bound
         self.assertEqual([x for x in self.attempts() if "work-items" in x[1]], [])
-        # In a workgroup of 1,024 a wave of gfx1100 may have 192 registers, others 128. It needs 163: there is nothing to gain.
-        is_pressed = fade.GPU != "gfx1100"
+        # In a workgroup of 1,024 a wave of gfx1100 and gfx1151 may have 192 registers, others 128. It needs 163: there is nothing to gain.
+        is_pressed = fade.GPU not in ("gfx1100", "gfx1151")
         self.optimize("--launch-bounds", code=0 if is_pressed else 1, kernel="^press")
         self.assertIn((is_pressed, "workgroups of press have at most 64 work-items"), self.attempts())
         self.capture("pressed", "^follow")

@@ -28,6 +28,11 @@ def relative(addresses):
 
 
 class Tests(fade.Test):
+    def setUp(self):
+        super().setUp()
+        if fade.GPU == "gfx908":
+            self.skipTest("its copy engine does not see what a running kernel writes, so records go to host memory")
+
     def contents(self, transport, options, app):
         result = self.probe(["--transport", transport, *options], app)
         self.assert_fine(result)
@@ -105,6 +110,8 @@ class Tests(fade.Test):
         self.assertEqual(sizes[0], sizes[1])
 
     def test_without_device_memory_records_go_through_host_memory(self):
+        if fade.GPU.startswith("gfx115"):
+            self.skipTest("it has no memory of its own")
         result = self.direct("full")
         said = [x for x in result.said if not x.startswith("HSA exception")]  # the runtime's own words
         self.assertEqual(said, ["fade: no device memory left for records: they go to host memory"])

@@ -112,6 +112,23 @@ TEST_F(SdmaProcessorTest, CopiesARectangle) {
   EXPECT_EQ(device.at<uint64_t>(read_pointer), 13u * 4);
 }
 
+TEST_F(SdmaProcessorTest, RectanglesOfGfx12HaveWiderFields) {
+  // 3 x 2 bytes from (1, 1, 0) of a pitch of 8 and slices of 64 to (0, 0, 1) of a pitch of 5 and
+  // slices of 16.
+  QueueSpec spec;
+  spec.ring = ring, spec.ring_bytes = ring_bytes;
+  spec.read_pointer = read_pointer, spec.doorbell = &doorbell;
+  SdmaProcessor gfx12(device, spec, true);
+  for (uint32_t i = 0; i < 64; ++i) device.at<uint8_t>(source + i) = static_cast<uint8_t>(i + 1);
+  submit({1 | 4 << 8, low(source), high(source), 1 | 1 << 16, 0 | (8 - 1) << 16, 64 - 1,
+          low(target), high(target), 0, 1 | (5 - 1) << 16, 16 - 1, (3 - 1) | (2 - 1) << 16,
+          1 << 20 | 1 << 28});
+  EXPECT_EQ(gfx12.step(), Step::progressed);
+  EXPECT_EQ(device.at<uint32_t>(target + 16), 0x000c0b0au);
+  EXPECT_EQ(device.at<uint32_t>(target + 16 + 5), 0x00141312u);
+  EXPECT_EQ(device.at<uint32_t>(target), 0u);
+}
+
 TEST_F(SdmaProcessorTest, RectangleHasSlices) {
   for (uint32_t i = 0; i < 64; ++i) device.at<uint8_t>(source + i) = static_cast<uint8_t>(i + 1);
   // 2 x 1 x 3 bytes, slices of 16 bytes to slices of 4, starting at slice 1.
