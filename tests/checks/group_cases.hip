@@ -64,7 +64,7 @@ template <bool broken> __global__ void last_wave(int *out) {
     if (broken) {
       part[wave] = wave; // finds: race
       if (wave == waves - 1)
-        for (unsigned i = 0; i < waves; ++i) out[i] = part[i]; // finds: race
+        for (unsigned i = 0; i < waves; ++i) out[i] = part[i]; // finds: race, may: init
     } else {
       part[wave] = wave;
       __threadfence_block();

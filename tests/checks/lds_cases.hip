@@ -11,7 +11,7 @@ template <bool broken> __global__ void double_buffer(const int *in, int *out) {
 #pragma unroll 1
   for (int k = 0; k < 4; ++k) {
     buffer[(k + 1) % 2][threadIdx.x] = in[threadIdx.x] + k; // finds: race
-    sum += buffer[k % 2][255 - threadIdx.x];                // finds: race
+    sum += buffer[k % 2][255 - threadIdx.x];                // finds: race, may: init
     if (!broken) __syncthreads();
   }
   out[threadIdx.x] = sum;

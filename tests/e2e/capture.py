@@ -164,10 +164,12 @@ class Tests(fade.Test):
         self.assert_mistake(["check", "--code", "x.hsaco"], "--code is for captures")
 
     def test_checks_find_nothing_in_captures_of_right_kernels(self):
+        # Clang 19 does not wait for SALU results on gfx12.
+        checks = "all" if not fade.GPU.startswith("gfx12") else "memory,race,init,sync,wait"
         for name in ("add", "dynamic_lds", "variables", "host_memory"):
             with self.subTest(name):
                 path = self.captured(name)
-                result = self.bare([fade.PROBE, "check", path, "--checks", "all", "--error-exitcode", "9"], env=ALONE)
+                result = self.bare([fade.PROBE, "check", path, "--checks", checks, "--error-exitcode", "9"], env=ALONE)
                 self.assertEqual(result.code, 0, result.stdout + result.stderr)
                 self.assertIn("check: no findings in 1 dispatch", result.stderr)
                 fade.shutil.rmtree(self.captures)
