@@ -310,7 +310,12 @@ InstructionInfo classifyScalar(std::string_view mnemonic, const Tokens &tokens) 
     return simple(Unit::Salu);
   if (isOneOf(operation, kMemory)) return classifyScalarMemory(tokens);
   if (isOneOf(operation, kHints)) return simple(Unit::Other);
-  return simple(Unit::Salu);
+  InstructionInfo info = simple(Unit::Salu);
+  Tokens of_vector = tokens; // gfx11.5 and gfx12: s_add_f32 and its like, once for the wave
+  of_vector[0] = "v";
+  info.wave_flops = laneFlops(of_vector);
+  if (info.wave_flops != 0) info.flop_type = operandType(tokens);
+  return info;
 }
 
 } // namespace

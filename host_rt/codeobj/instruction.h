@@ -61,7 +61,7 @@ struct InstructionInfo {
   /// Floating-point operations of one lane: an addition, multiplication or transcendental is one, a
   /// fused multiply-add two; conversions, comparisons, minimum and maximum are none.
   uint32_t lane_flops = 0;
-  /// Of the whole wave, for Unit::Matrix: 2·M·N·K·blocks.
+  /// Of the whole wave. Unit::Matrix: 2·M·N·K·blocks; Unit::Salu: as lane_flops of one lane.
   uint32_t wave_flops = 0;
   NumberType flop_type = NumberType::None; ///< Integer: wave_flops are not floating-point
   bool is_packed = false;                  ///< several values in a register

@@ -14,7 +14,7 @@ namespace fade::codeobj {
 struct InstructionMix {
   std::array<uint32_t, kUnitCount> by_unit{};
   uint64_t lane_flops = 0; ///< per lane
-  uint64_t wave_flops = 0; ///< matrix instructions, per wave
+  uint64_t wave_flops = 0; ///< matrix and scalar instructions, per wave
   /// Bytes per lane; of scalar memory, per wave.
   uint64_t vmem_loaded = 0;
   uint64_t vmem_stored = 0;
