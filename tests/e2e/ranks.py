@@ -533,7 +533,8 @@ if __name__ == '__main__':
         links = {row[0]: row[-1] for row in self.page(self.path("all.html"))["rows"]}
         self.assertEqual((links[0], links[2]), ("", ""))
         self.assertEqual(self.page(os.path.join(self.dir, links[1]))["title"].split(":")[0], "rank 1")
-        self.assert_mistake(["report", self.folder, "--fail-if", "time>5us"], "report of the folder of a run: --host, --fail-if, --junit, --sarif and --findings are for one process")
+        self.assert_mistake(["report", self.folder, "--fail-if", "time>5us"], "--fail-if 'time>5us': 'time' is none of imbalance, ")
+        self.assert_mistake(["report", self.folder, "--findings", self.path("findings.jsonl")], "--findings is for one process")
 
     def test_reports_behind_the_launcher(self):
         result = self.done([*MPIRUN, "-np", 2, PROBE, "--report", self.folder, "--", PLAIN, 4])
