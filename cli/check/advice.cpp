@@ -181,6 +181,10 @@ std::string adviceOf(const FoundFinding &f) {
   case Problem::divergent_barrier:
     return "move __syncthreads() out of the condition or loop that not all work-items take";
   case Problem::missing_waves: {
+    // Compilers let all returns end at the closing brace: which one it was is not known.
+    if (f.other.source.starts_with('}') && f.place.shown.line != 0)
+      return fmt::format("turn the early return before line {} into a condition around the work",
+                         f.place.shown.line);
     const std::string line = lineText(f.other, f.place);
     return fmt::format("turn the early return{} into a condition around the work",
                        line.empty() ? "" : " at " + line);

@@ -6,6 +6,7 @@
 #include <array>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace fade::cli {
 namespace {
@@ -67,6 +68,21 @@ bool lacksSameFence(const FoundFinding &a, const FoundFinding &b) {
 /// Of a shuffle. The others are of a barrier, which lanes or whole waves miss.
 bool isOfLanes(const FoundFinding &f) { return problemOf(f) == Problem::inactive_lane; }
 
+/// Barriers behind one early return, or inside of one condition: the same work-items miss them.
+bool lacksSameItems(const FoundFinding &a, const FoundFinding &b) {
+  const Place &x = a.raw.place, &y = b.raw.place;
+  return problemOf(a) == Problem::divergent_barrier && problemOf(b) == Problem::divergent_barrier &&
+         a.kernel == b.kernel && a.raw.dispatch == b.raw.dispatch && a.raw.waves == b.raw.waves &&
+         a.raw.limit == b.raw.limit && std::ranges::equal(x.item, y.item) &&
+         std::ranges::equal(x.group, y.group);
+}
+
+/// Barriers that waves miss which ended in one place.
+bool endsAtSameLine(const FoundFinding &a, const FoundFinding &b) {
+  return problemOf(a) == Problem::missing_waves && problemOf(b) == Problem::missing_waves &&
+         lineOf(a.other) == lineOf(b.other);
+}
+
 bool hasSameCause(const FoundFinding &a, const FoundFinding &b) {
   if (a.raw.called_by[0].module != 0 || b.raw.called_by[0].module != 0) return false;
   if (a.raw.check != b.raw.check || a.gpu != b.gpu || a.process != b.process) return false;
@@ -82,7 +98,7 @@ bool hasSameCause(const FoundFinding &a, const FoundFinding &b) {
            (sharesLine(a, b) || lacksSameFence(a, b));
   case Check::sync:
     return kernelsOf(a) == kernelsOf(b) && isOfLanes(a) == isOfLanes(b) &&
-           lineOf(a.place) == lineOf(b.place);
+           (lineOf(a.place) == lineOf(b.place) || lacksSameItems(a, b) || endsAtSameLine(a, b));
   case Check::wait: // one wait is missing for all that was loaded, or is used, in one place
     return kernelsOf(a) == kernelsOf(b) && a.raw.waves == b.raw.waves && sharesLine(a, b);
   case Check::nan:
@@ -109,6 +125,26 @@ bool followsFrom(const FoundFinding &f, const FoundFinding &overflow) {
   if (checkOf(f) == Check::init) return in_lds && memoryOf(f) == "lds";
   if (checkOf(f) != Check::race || in_lds) return false;
   return lineOf(f.place) == lineOf(overflow.place) || lineOf(f.other) == lineOf(overflow.place);
+}
+
+/// Whether `f` is an access so far beyond that it is near no allocation, of a line that also goes
+/// beyond one.
+bool straysFrom(const FoundFinding &f, const FoundFinding &overflow) {
+  return problemOf(f) == Problem::outside && problemOf(overflow) == Problem::gap &&
+         f.gpu == overflow.gpu && f.process == overflow.process &&
+         kernelsOf(f) == kernelsOf(overflow) && lineOf(f.place) == lineOf(overflow.place);
+}
+
+/// The access that is near an allocation tells which one is meant.
+void showNearest(FoundFinding &f) {
+  if (problemOf(f) != Problem::outside) return;
+  const auto near = std::ranges::find(f.details, Problem::gap, problemOf);
+  if (near == f.details.end()) return;
+  FoundFinding shown = std::move(*near);
+  f.details.erase(near);
+  shown.details = std::exchange(f.details, {});
+  shown.details.insert(shown.details.begin(), std::move(f));
+  f = std::move(shown);
 }
 
 /// Sets that are put together one pair at a time.
@@ -162,7 +198,8 @@ void groupByCause(std::vector<FoundFinding> &findings) {
   for (std::size_t i = 0; i < count; ++i)
     for (std::size_t k = i + 1; k < count; ++k)
       if (hasSameCause(findings[i], findings[k]) || followsFrom(findings[k], findings[i]) ||
-          followsFrom(findings[i], findings[k]))
+          followsFrom(findings[i], findings[k]) || straysFrom(findings[i], findings[k]) ||
+          straysFrom(findings[k], findings[i]))
         sets.join(i, k);
   // Errors of memory come first in the list, so what follows from one is behind it.
   std::vector<FoundFinding> grouped;
@@ -176,6 +213,7 @@ void groupByCause(std::vector<FoundFinding> &findings) {
       grouped[place[first]].details.push_back(std::move(findings[i]));
     }
   }
+  for (FoundFinding &f : grouped) showNearest(f);
   findings = std::move(grouped);
 }
 

@@ -2,10 +2,12 @@
 // others as its details.
 //
 // The same cause is
-//   - memory: the same kernel, or another instance of its template, beyond the same memory;
+//   - memory: the same kernel, or another instance of its template, beyond the same memory,
+//     or beyond it and, at the same line, near no memory at all;
 //   - init: likewise, memory that nothing wrote;
 //   - race: pairs of lines of the same kernel that have a line in common;
 //   - wait: loads, or uses of what they load, of the same kernel that have a line in common;
+//   - sync: the same line, or barriers that the same work-items miss;
 //   - others: the same line.
 //
 // Follow-up errors belong to the overflow that made them: races with a store that is out of bounds,

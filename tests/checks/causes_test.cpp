@@ -88,6 +88,35 @@ TEST(Causes, LanesAndWavesThatMissOneBarrierAreOne) {
   EXPECT_EQ(causesOf({sync(Problem::divergent_barrier), sync(Problem::inactive_lane)}), 2u);
 }
 
+TEST(Causes, BarriersBehindOneEarlyReturnAreOne) {
+  const auto sync = [](uint32_t line, uint32_t item, uint32_t lanes) {
+    FoundFinding f = findingOf(Check::sync, Problem::divergent_barrier, "k(int*)",
+                               placeAt(line, AccessKind::load));
+    f.raw.place.item[0] = item, f.raw.waves = lanes, f.raw.limit = 64;
+    return f;
+  };
+  EXPECT_EQ(causesOf({sync(10, 8, 32), sync(20, 8, 32), sync(30, 8, 32)}), 1u);
+  EXPECT_EQ(causesOf({sync(10, 8, 32), sync(20, 9, 32)}), 2u) << "other work-items miss it";
+  EXPECT_EQ(causesOf({sync(10, 8, 32), sync(20, 8, 33)}), 2u);
+  const auto waves = [](uint32_t line, uint32_t ended) {
+    FoundFinding f =
+        findingOf(Check::sync, Problem::missing_waves, "k(int*)", placeAt(line, AccessKind::load));
+    f.other = placeAt(ended, AccessKind::load), f.raw.other = f.other.raw;
+    return f;
+  };
+  EXPECT_EQ(causesOf({waves(10, 40), waves(20, 40)}), 1u);
+  EXPECT_EQ(causesOf({waves(10, 40), waves(20, 41)}), 2u);
+}
+
+TEST(Advice, AnEarlyReturnThatEndsAtTheBraceIsBeforeTheBarrier) {
+  FoundFinding f =
+      findingOf(Check::sync, Problem::missing_waves, "k(int*)", placeAt(10, AccessKind::load));
+  f.other = placeAt(40, AccessKind::load), f.raw.other = f.other.raw;
+  EXPECT_NE(adviceOf(f).find("early return at line 40"), std::string::npos) << adviceOf(f);
+  f.other.source = "}";
+  EXPECT_NE(adviceOf(f).find("early return before line 10"), std::string::npos) << adviceOf(f);
+}
+
 TEST(Causes, LanesOfOneWaveAndOtherWavesAtOneLineAreOne) {
   FoundFinding lanes = race(10, 10);
   lanes.raw.problem = static_cast<uint32_t>(Problem::lost_update);
@@ -102,6 +131,20 @@ TEST(Causes, AccessesBeyondTheSameMemoryAreOne) {
   FoundFinding before = overflow(5, AccessKind::load, 40);
   before.raw.distance = -4;
   EXPECT_EQ(causesOf({overflow(5, AccessKind::load, 40), before}), 2u);
+}
+
+TEST(Causes, AnAccessFarAwayBelongsToTheOverflowOfItsLine) {
+  const auto far = [](uint32_t line, const std::string &kernel = "k(int*)") {
+    return findingOf(Check::memory, Problem::outside, kernel, placeAt(line, AccessKind::load));
+  };
+  std::vector<FoundFinding> findings = {far(5), overflow(5, AccessKind::load, 40),
+                                        overflow(6, AccessKind::load, 40)};
+  groupByCause(findings);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].raw.problem, static_cast<uint32_t>(Problem::gap)) << "names the memory";
+  EXPECT_EQ(findings[0].details.size(), 2u);
+  EXPECT_EQ(causesOf({overflow(5, AccessKind::load, 40), far(6)}), 2u) << "another line";
+  EXPECT_EQ(causesOf({overflow(5, AccessKind::load, 40), far(5, "other(int*)")}), 2u);
 }
 
 TEST(Causes, ARaceWithAStoreThatIsOutOfBoundsFollowsFromIt) {
