@@ -1,6 +1,7 @@
 #include "checks/clocks.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fade::checks {
 
@@ -38,23 +39,58 @@ Clocks::Ptr Clocks::join(const Ptr &a, const Ptr &b) {
   return made;
 }
 
-Clocks::Ptr Clocks::raised(const Ptr &clocks, uint32_t first, std::span<const Time> times) {
-  bool is_known = true;
-  for (uint32_t i = 0; i < times.size(); ++i) is_known &= of(clocks, first + i) >= times[i];
-  if (is_known) return clocks;
+Clocks::Ptr Clocks::raised(const Ptr &clocks, std::span<const Range> ranges) {
+  const auto isKnown = [&](const Range &range) {
+    for (uint32_t i = 0; i < range.times.size(); ++i)
+      if (of(clocks, range.first + i) < range.times[i]) return false;
+    return true;
+  };
+  if (std::ranges::all_of(ranges, isKnown)) return clocks;
   auto made = clocks ? std::make_shared<Clocks>(*clocks) : std::make_shared<Clocks>();
-  for (std::size_t i = 0; i < times.size();) {
-    const std::size_t wave = first + i, number = wave / kBlock, at = wave % kBlock;
-    const std::size_t n = std::min<std::size_t>(times.size() - i, kBlock - at);
+  std::vector<std::pair<std::size_t, Block *>> own; // blocks that are not shared
+  const auto ownBlock = [&](std::size_t number) -> Block & {
+    for (const auto &[known, block] : own)
+      if (known == number) return *block;
     if (made->blocks_.size() <= number) made->blocks_.resize(number + 1);
     BlockPtr &block = made->blocks_[number];
-    auto changed = block ? std::make_shared<Block>(*block) : std::make_shared<Block>();
-    for (std::size_t k = 0; k < n; ++k)
-      (*changed)[at + k] = std::max((*changed)[at + k], times[i + k]);
-    block = std::move(changed);
-    i += n;
-  }
+    auto copy = block ? std::make_shared<Block>(*block) : std::make_shared<Block>();
+    own.emplace_back(number, copy.get());
+    block = std::move(copy);
+    return *own.back().second;
+  };
+  for (const auto &[first, times] : ranges)
+    for (std::size_t i = 0; i < times.size();) {
+      const std::size_t wave = first + i, at = wave % kBlock;
+      const std::size_t n = std::min<std::size_t>(times.size() - i, kBlock - at);
+      Block &block = ownBlock(wave / kBlock);
+      for (std::size_t k = 0; k < n; ++k) block[at + k] = std::max(block[at + k], times[i + k]);
+      i += n;
+    }
   return made;
+}
+
+void GatheredClocks::add(const Clocks::Ptr &far, uint32_t first, std::span<const Time> times) {
+  if (far && far != known_ && far != far_) far_ = Clocks::join(far_, far);
+  for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
+    if (part->first != first || part->count != times.size()) continue;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      Time &time = times_[part->begin + i];
+      time = std::max(time, times[i]);
+    }
+    return;
+  }
+  if (parts_.size() == kMost) gather();
+  parts_.push_back({first, static_cast<uint32_t>(times.size()), times_.size()});
+  times_.insert(times_.end(), times.begin(), times.end());
+}
+
+void GatheredClocks::gather() {
+  std::array<Clocks::Range, kMost> ranges;
+  for (std::size_t i = 0; i < parts_.size(); ++i)
+    ranges[i] = {parts_[i].first, std::span(times_).subspan(parts_[i].begin, parts_[i].count)};
+  known_ = Clocks::raised(Clocks::join(known_, far_), std::span(ranges.data(), parts_.size()));
+  far_ = nullptr;
+  parts_.clear(), times_.clear();
 }
 
 } // namespace fade::checks

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -40,8 +41,16 @@ public:
   }
   /// All that either knows. One of the two themselves if the other adds nothing.
   static Ptr join(const Ptr &a, const Ptr &b);
-  /// With the times from number `first` on raised to `times`, where they are later.
-  static Ptr raised(const Ptr &clocks, uint32_t first, std::span<const Time> times);
+  struct Range { ///< from number `first` on
+    uint32_t first;
+    std::span<const Time> times;
+  };
+  /// With these times raised, where they are later.
+  static Ptr raised(const Ptr &clocks, std::span<const Range> ranges);
+  static Ptr raised(const Ptr &clocks, uint32_t first, std::span<const Time> times) {
+    const Range range{first, times};
+    return raised(clocks, std::span(&range, 1));
+  }
 
 private:
   static constexpr uint32_t kBlock = 256; ///< times
@@ -50,6 +59,31 @@ private:
   static BlockPtr joinBlocks(const BlockPtr &a, const BlockPtr &b);
 
   std::vector<BlockPtr> blocks_;
+};
+
+/// What many waves pass on at one place. Where nobody learns from it (a histogram), putting it
+/// together each time would be most of the work: so it is done when somebody asks, or when there is
+/// much of it.
+class GatheredClocks {
+public:
+  /// By a wave that knows `far` of others, and the times of its workgroup from number `first` on.
+  void add(const Clocks::Ptr &far, uint32_t first, std::span<const Time> times);
+  const Clocks::Ptr &all() {
+    if (far_ || !parts_.empty()) gather();
+    return known_;
+  }
+
+private:
+  static constexpr std::size_t kMost = 16; ///< parts
+  struct Part {
+    uint32_t first, count;
+    std::size_t begin; ///< of its times
+  };
+  void gather();
+
+  Clocks::Ptr known_, far_;
+  std::vector<Part> parts_; ///< of different workgroups
+  std::vector<Time> times_;
 };
 
 } // namespace fade::checks

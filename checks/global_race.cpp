@@ -107,7 +107,8 @@ void GroupRaces::begin(DispatchRaces &dispatch, const ObservedGroup &group) {
 
 ShadowPage *GroupRaces::page(uint64_t address) {
   const uint64_t number = address / ShadowPage::kBytes;
-  CachedPage &cached = pages_[number % pages_.size()];
+  // Arrays are often a power of two apart: all bits have a part in it.
+  CachedPage &cached = pages_[number * 0x9E3779B97F4A7C15 >> (64 - kCachedBits)];
   if (cached.number != number) cached = {number, dispatch_->shadow.page(address)};
   return cached.page;
 }
@@ -139,13 +140,16 @@ Time GroupRaces::takeTime(WaveRaces &w, const ObservedAccess &access) const {
 
 /// What the wave passes on is put together once for all lanes of an instruction: those who contend
 /// for a lock do little else.
-void GroupRaces::release(Lane &lane, Meeting &meeting) const {
+void GroupRaces::release(Lane &lane, Meeting &meeting) {
   const WaveRaces &w = lane.wave;
-  if (!lane.passes_on)
-    lane.passes_on = dispatch_->histories.passedOn(w.id, lane.done, w.seen, first_, w.heard);
-  meeting.left = Clocks::join(meeting.left, lane.passes_on);
+  const uint32_t first = dispatch_->times.of(first_, false);
+  if (!lane.passes_on) {
+    lane.passes_on = true;
+    dispatch_->histories.putTimes(w.id, lane.done, first_, w.heard, passed_on_);
+  }
+  meeting.left.add(w.seen, first, passed_on_);
   const bool in_order = ordered_ != nullptr;
-  if (!in_order) meeting.left_unordered = Clocks::join(meeting.left_unordered, lane.passes_on);
+  if (!in_order) meeting.left_unordered.add(w.seen, first, passed_on_);
   const Meeting::Release mine{w.id, lane.mark.time, lane.done, lane.mark.site, in_order};
   for (Meeting::Release &r : meeting.releases)
     if (r.wave == mine.wave && r.in_order == mine.in_order) {
@@ -314,6 +318,9 @@ void GroupRaces::dword(Lane &lane, ShadowPage &page, uint32_t dword) {
 
 void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
                         Reporter &reporter) {
+  if (access.path == AccessPath::scalar && access.lanes &&
+      dispatch_->isLaunch(access.address[std::countr_zero(access.lanes)], access.size))
+    return;
   settle(wave);
   WaveRaces &w = of(wave);
   Lane lane{access, w};
@@ -432,8 +439,8 @@ void GroupRaces::learnFrom(WaveRaces &w, const Taken &taken) {
     if (write.time && write.wave != w.id && count < stores.size()) stores[count++] = write;
   };
   taken.page->lock();
-  if (const Meeting *meeting = taken.page->meeting(taken.dword)) {
-    learned = was_in_order ? meeting->left_unordered : meeting->left;
+  if (Meeting *meeting = taken.page->meeting(taken.dword)) {
+    learned = (was_in_order ? meeting->left_unordered : meeting->left).all();
     for (const Meeting::Release &r : meeting->releases)
       if (!was_in_order || !r.in_order) hearOf(r.wave, r.time);
   }

@@ -51,6 +51,17 @@ public:
   /// A lane of a wave, for a finding. `address`: the byte in question.
   Place place(const Mark &mark, uint64_t address) const;
 
+  /// Whether these are bytes that launched the dispatch: all waves read its arguments, and nobody
+  /// writes them.
+  bool isLaunch(uint64_t address, uint32_t size) const {
+    const auto isIn = [&](uint64_t begin, uint64_t bytes) {
+      return address - begin < bytes && size <= bytes - (address - begin);
+    };
+    constexpr uint64_t packet_bytes = 64;
+    return isIn(dispatch.kernarg_address, dispatch.kernarg_bytes) ||
+           isIn(dispatch.packet_address, packet_bytes);
+  }
+
   /// The site of an access, as a mark has it.
   uint32_t packed(uint64_t site) const;
 
@@ -202,7 +213,7 @@ private:
     uint64_t at = 0;                 ///< the first byte, of the dword that is looked at
     uint32_t value = 0;              ///< stores: what is stored there
     Done done{};                     ///< of what the wave did before
-    Clocks::Ptr passes_on{};         ///< atomics: what the wave leaves, once it is known
+    bool passes_on = false;          ///< atomics: passed_on_ is what the wave leaves
     ShadowPage *last_page = nullptr; ///< where the lane before was
     uint64_t last_at = 0;
     uint8_t last_bytes = 0;
@@ -245,7 +256,7 @@ private:
   void meetReaders(Lane &lane, const ShadowPage &page, uint32_t dword) const;
   void meetWriters(Lane &lane, const ShadowPage &page, uint32_t dword) const;
   void keep(const WaveRaces &wave, Meeting &meeting, const Mark &mark) const;
-  void release(Lane &lane, Meeting &meeting) const;
+  void release(Lane &lane, Meeting &meeting);
   void report(const ObservedWave &wave, Lane &lane, Reporter &reporter);
   void explain(const Lane &lane, Finding &finding) const;
 
@@ -267,11 +278,13 @@ private:
   std::vector<WaveRaces> waves_;
   Arrived arriving_, arrived_;
   std::vector<Time> heard_before_; ///< learn()
+  std::vector<Time> passed_on_;    ///< release(): times of the workgroup's waves
   struct CachedPage {
     uint64_t number = ~uint64_t{0};
     ShadowPage *page = nullptr;
   };
-  std::array<CachedPage, 64> pages_;
+  static constexpr unsigned kCachedBits = 8;
+  std::array<CachedPage, 1 << kCachedBits> pages_;
 };
 
 } // namespace fade::checks

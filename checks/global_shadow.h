@@ -70,8 +70,8 @@ struct Meeting {
     bool in_order = false; ///< made under ShadowPage::order
   };
   std::vector<Release> releases; ///< lately, for waves of the same workgroup
-  Clocks::Ptr left;              ///< by all before
-  Clocks::Ptr left_unordered;    ///< by those of them that were not in order
+  GatheredClocks left;           ///< by all before
+  GatheredClocks left_unordered; ///< by those of them that were not in order
   /// The last ones of different waves, none of which knows of another one: he who comes then may
   /// himself be one of them, or know of some.
   std::array<Mark, 4> marks;

@@ -31,15 +31,26 @@ void InitCheck::noteAllocated(uint64_t address, uint64_t size) {
   CopiedValues::instance().forget(address, size);
 }
 
-bool InitCheck::isFollowed(uint64_t address) {
+const InitCheck::Looked &InitCheck::look(uint64_t address) {
   const AllocationMap &map = AllocationMap::instance();
-  if (const uint64_t now = map.generation(); now != generation_ || !last_.holds(address)) {
-    const auto found = map.find(address);
-    if (!found) return false;
-    last_ = *found;
+  if (const uint64_t now = map.generation(); now != generation_) {
     generation_ = now;
+    looked_ = {};
   }
-  return !last_.on_host && !last_.is_freed && !last_.counts_as_written;
+  if (last_->holds(address)) return *last_;
+  for (const Looked &one : looked_)
+    if (one.holds(address)) return one;
+  Looked &made = looked_[next_++ % looked_.size()];
+  made = {address, 1};
+  if (const auto found = map.find(address))
+    made = {found->base, found->size, found->number,
+            !found->on_host && !found->is_freed && !found->counts_as_written};
+  return made;
+}
+
+bool InitCheck::isFollowed(uint64_t address) {
+  last_ = &look(address);
+  return last_->is_followed;
 }
 
 /// An exchange needs no old value; what adds to it, or compares with it, does.
@@ -50,11 +61,11 @@ bool InitCheck::needsOld(const ObservedAccess &access) {
 
 bool InitCheck::isWhole() {
   constexpr uint32_t first = 8, most = 1 << 16;
-  Whole &whole = whole_[last_.number % whole_.size()];
-  if (whole.base != last_.base || whole.generation != generation_)
-    whole = {last_.base, generation_, false, first, first};
+  Whole &whole = whole_[last_->number % whole_.size()];
+  if (whole.base != last_->base || whole.generation != generation_)
+    whole = {last_->base, generation_, false, first, first};
   if (whole.is_written || --whole.left != 0) return whole.is_written;
-  whole.is_written = WrittenMemory::instance().isWritten(last_.base, last_.end() - last_.base);
+  whole.is_written = WrittenMemory::instance().isWritten(last_->base, last_->end() - last_->base);
   whole.left = whole.patience = std::min(whole.patience * 2, most);
   return whole.is_written;
 }
@@ -62,12 +73,12 @@ bool InitCheck::isWhole() {
 bool InitCheck::isDone(const ObservedAccess &access, const LaneSpan &span) {
   constexpr uint64_t near = 4096;
   if (span.bytes < access.size || !isFollowed(span.first) ||
-      !last_.holds(span.last + access.size - 1))
+      !last_->holds(span.last + access.size - 1))
     return false;
   if (span.bytes > near) return needsOld(access) && isWhole();
   WrittenMemory &memory = WrittenMemory::instance();
-  if (needsOld(access)) return memory.isWritten(span.first, span.bytes);
-  if (!span.is_gapless) return false;
+  // Where all is written, with what lies between the lanes, a store changes nothing.
+  if (needsOld(access) || !span.is_gapless) return memory.isWritten(span.first, span.bytes);
   memory.mark(span.first, span.bytes);
   return true;
 }
@@ -145,9 +156,9 @@ bool InitCheck::read(const ObservedAccess &access, unsigned lane, UnwrittenBytes
   if (memory.isWritten(address, access.size)) return true;
   if (memory.isUnwritten(address, access.size)) {
     for (unsigned unit = 2; access.size <= 4 && unit <= UnwrittenBytes::kWidestUnit; unit *= 2) {
-      const uint64_t begin = std::max(address / unit * unit, last_.base);
+      const uint64_t begin = std::max(address / unit * unit, last_->base);
       const uint64_t end = (address + access.size + unit - 1) / unit * unit;
-      if (!memory.isTouched(begin, std::min(end, last_.end()) - begin)) continue;
+      if (!memory.isTouched(begin, std::min(end, last_->end()) - begin)) continue;
       bytes.addPiece(lane, unit);
       return true;
     }
@@ -155,7 +166,7 @@ bool InitCheck::read(const ObservedAccess &access, unsigned lane, UnwrittenBytes
   }
   if (memory.isWritten(address, access.size)) return true;
   bool is_sure = false; // the system was asked, which takes its time
-  for (unsigned k = 0; k < bytes.count && last_.holds(address + k); ++k) {
+  for (unsigned k = 0; k < bytes.count && last_->holds(address + k); ++k) {
     if (memory.isWritten(address + k, 1)) continue;
     if (!is_sure && !memory.isUnwritten(address + k, 1)) continue;
     is_sure = true;

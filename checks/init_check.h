@@ -7,6 +7,7 @@
 #include "checks/unwritten_values.h"
 
 #include <array>
+#include <cstddef>
 #include <string_view>
 
 namespace fade::checks {
@@ -46,8 +47,21 @@ private:
   static Finding describe(const ObservedWave &wave, const ObservedAccess &access, unsigned lane,
                           uint64_t address, const Reporter &reporter);
 
+  /// What was looked up lately: asking for it takes a lock that all workers share.
+  struct Looked {
+    uint64_t base = 0, size = 0; ///< in no allocation: the address alone
+    uint32_t number = 0;
+    bool is_followed = false;
+
+    uint64_t end() const { return base + size; }
+    bool holds(uint64_t address) const { return address - base < size; }
+  };
+  const Looked &look(uint64_t address);
+
   uint64_t generation_ = 0;
-  Allocation last_{};
+  std::array<Looked, 16> looked_{};
+  std::size_t next_ = 0; ///< which of them is replaced
+  const Looked *last_ = looked_.data();
   /// Allocations that scattered loads go to. What is written stays so until it is freed.
   struct Whole {
     uint64_t base = 0, generation = 0;

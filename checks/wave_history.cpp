@@ -81,7 +81,14 @@ Clocks::Ptr WaveHistories::passedOn(uint32_t wave, Time time, Done done) const {
 Clocks::Ptr WaveHistories::passedOn(uint32_t wave, Done done, const Clocks::Ptr &far,
                                     uint32_t first, std::span<const Time> local) const {
   if (local.empty()) first = wave;
-  std::vector<Time> times(std::max<std::size_t>(local.size(), 1) * times_.count);
+  std::vector<Time> times;
+  putTimes(wave, done, first, local, times);
+  return Clocks::raised(far, times_.of(first, false), times);
+}
+
+void WaveHistories::putTimes(uint32_t wave, Done done, uint32_t first, std::span<const Time> local,
+                             std::vector<Time> &times) const {
+  times.assign(std::max<std::size_t>(local.size(), 1) * times_.count, 0);
   for (std::size_t i = 0; i < times.size() && !local.empty(); ++i)
     times[i] = local[i / times_.count];
   Time *own = &times[times_.of(wave - first, false)];
@@ -89,7 +96,6 @@ Clocks::Ptr WaveHistories::passedOn(uint32_t wave, Done done, const Clocks::Ptr 
     own[0] = std::min(done.loads, done.stores);
   else
     own[0] = done.loads, own[1] = done.stores;
-  return Clocks::raised(far, times_.of(first, false), times);
 }
 
 } // namespace fade::checks

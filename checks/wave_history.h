@@ -37,6 +37,9 @@ public:
   /// Likewise, if this is what it knows. `local`: of the waves from `first` on; may be empty.
   Clocks::Ptr passedOn(uint32_t wave, Done done, const Clocks::Ptr &far, uint32_t first,
                        std::span<const Time> local) const;
+  /// Its times alone, from TimesOfWave::of() its workgroup's first wave on.
+  void putTimes(uint32_t wave, Done done, uint32_t first, std::span<const Time> local,
+                std::vector<Time> &times) const;
 
 private:
   struct History;

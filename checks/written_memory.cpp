@@ -23,7 +23,13 @@ struct LastChunk {
   uint64_t number = ~uint64_t{0};
   WrittenMemory::Chunk *chunk = nullptr;
 };
-thread_local std::array<LastChunk, 64> last_chunks;
+constexpr unsigned kSlotBits = 6;
+thread_local std::array<LastChunk, 1 << kSlotBits> last_chunks;
+
+/// Arrays are often a power of two apart: all bits have a part in it.
+std::size_t slotOf(uint64_t number) {
+  return static_cast<std::size_t>(number * 0x9E3779B97F4A7C15 >> (64 - kSlotBits));
+}
 
 uint64_t pageSize() {
   static const auto size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
@@ -39,7 +45,7 @@ WrittenMemory &WrittenMemory::instance() {
 
 WrittenMemory::Chunk *WrittenMemory::find(uint64_t address) const {
   const uint64_t number = address / kChunk;
-  LastChunk &last = last_chunks[number % last_chunks.size()];
+  LastChunk &last = last_chunks[slotOf(number)];
   if (number == last.number) return last.chunk;
   const std::shared_lock lock(mutex_);
   const auto at = chunks_.find(number);

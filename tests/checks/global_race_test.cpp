@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <thread>
 
 namespace fade::checks {
@@ -455,6 +456,25 @@ TEST(GlobalRace, WhoComesBehindABarrierMayStoreSomethingElse) {
   EXPECT_FALSE(g.storeValues(1, kData, {1}));
   g.barrier(0);
   EXPECT_FALSE(g.storeValues(1, kData, {2}));
+}
+
+TEST(Clocks, WhatIsGatheredLaterIsWhatJoiningEachTimeGives) {
+  // Workgroups of four waves, across blocks, in no order, some again; more than are kept apart.
+  GatheredClocks gathered;
+  Clocks::Ptr joined;
+  const std::array<Time, 2> times_of_far = {7, 8};
+  const Clocks::Ptr far = Clocks::raised(nullptr, 1000, times_of_far);
+  for (uint32_t i = 0; i < 100; ++i) {
+    const uint32_t first = i * 37 % 40 * 14;
+    const std::array<Time, 4> times = {i + 1, 100 - i, i % 7, 3};
+    const Clocks::Ptr &known = i % 3 == 0 ? far : nullptr;
+    gathered.add(known, first, times);
+    joined = Clocks::join(joined, Clocks::raised(known, first, times));
+    if (i % 41 != 40 && i != 99) continue;
+    const Clocks::Ptr all = gathered.all();
+    for (uint32_t n = 0; n < 1100; ++n) ASSERT_EQ(Clocks::of(all, n), Clocks::of(joined, n)) << n;
+    EXPECT_EQ(gathered.all(), all) << "nothing new";
+  }
 }
 
 TEST(Clocks, JoiningKeepsWhatIsLaterAndSharesWhatIsEqual) {
