@@ -16,8 +16,8 @@ CopiedValues &CopiedValues::instance() {
 bool CopiedValues::add(const Finding &finding, uint64_t address, uint64_t size) {
   constexpr std::size_t most_causes = 1024;
   const std::lock_guard lock(mutex_);
-  const auto [at, is_new] = by_places_.try_emplace(
-      {finding.place.pc, finding.other.pc, finding.kernel}, causes_.size());
+  const auto [at, is_new] =
+      by_places_.try_emplace({finding.place.pc, finding.other.pc, finding.kernel}, causes_.size());
   if (is_new) {
     if (causes_.size() == most_causes) {
       by_places_.erase(at);
@@ -101,9 +101,8 @@ void CopiedValues::hostGoesOn() {
 void CopiedValues::forget(uint64_t address, uint64_t size) {
   if (!any_) return;
   const std::lock_guard lock(mutex_);
-  std::erase_if(copies_, [&](const auto &one) {
-    return one.first >= address && one.first < address + size;
-  });
+  std::erase_if(
+      copies_, [&](const auto &one) { return one.first >= address && one.first < address + size; });
 }
 
 } // namespace fade::checks

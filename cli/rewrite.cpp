@@ -1,6 +1,6 @@
 #include "rewrite.h"
 
-#include "run.h"
+#include "launch/run.h"
 
 #include <CLI/CLI.hpp>
 #include <cerrno>

@@ -1,8 +1,8 @@
 #include "triton.h"
 
+#include "base/child.h"
 #include "codeobj/finder.h"
 #include "codeobj/made_from.h"
-#include "report/child.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

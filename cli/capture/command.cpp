@@ -2,10 +2,10 @@
 #include "capture/command.h"
 
 #include "base/run_folder.h"
-#include "capture/listing.h"
+#include "captures/listing.h"
 
+#include "base/child.h"
 #include "capture/writer.h"
-#include "report/child.h"
 
 #include <CLI/CLI.hpp>
 #include <cstring>

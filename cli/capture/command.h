@@ -3,7 +3,7 @@
 #pragma once
 
 #include "fade/replay.h"
-#include "run.h"
+#include "launch/run.h"
 
 #include <optional>
 #include <string>

@@ -1,8 +1,8 @@
 // fadeprobe replay: decides where a capture is run again, and has it run there.
 #include "capture/command.h"
-#include "capture/counted_version.h"
-#include "capture/listing.h"
-#include "gpu_choice.h"
+#include "captures/counted_version.h"
+#include "captures/listing.h"
+#include "launch/gpu_choice.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,7 +1,9 @@
 #include "check/command.h"
 
+#include "base/child.h"
 #include "base/run_folder.h"
-#include "capture/listing.h"
+#include "base/write_file.h"
+#include "captures/listing.h"
 #include "check/baseline.h"
 #include "check/causes.h"
 #include "check/finding_files.h"
@@ -10,15 +12,13 @@
 #include "check/run_findings.h"
 #include "check/schedules.h"
 #include "check/suppressions.h"
-#include "checks.h"
 #include "checks/options.h"
 #include "fade/observer.h"
-#include "gpu_choice.h"
-#include "gpu_code.h"
-#include "report/child.h"
-#include "report/page.h"
-#include "run_launch.h"
-#include "write_file.h"
+#include "launch/gpu_choice.h"
+#include "launch/gpu_code.h"
+#include "launch/preflight.h"
+#include "launch/run_launch.h"
+#include "pages/page.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -2,7 +2,7 @@
 // fadeprobe check DIR does the same with a capture.
 #pragma once
 
-#include "run.h"
+#include "launch/run.h"
 
 #include <string>
 #include <vector>

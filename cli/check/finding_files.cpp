@@ -1,8 +1,8 @@
 #include "check/finding_files.h"
 
+#include "base/markup.h"
 #include "check/advice.h"
 #include "check/finding_text.h"
-#include "compare/markup.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,6 @@
 #include "check/finding_reader.h"
 
+#include "base/source_file.h"
 #include "check/array_bounds.h"
 #include "check/clause_lines.h"
 #include "check/data_flow.h"
@@ -11,7 +12,6 @@
 #include "codeobj/instruction.h"
 #include "codeobj/source_map.h"
 #include "fade/observer.h"
-#include "source_file.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,12 +1,12 @@
 #include "check/finding_text.h"
 
 #include "base/run_folder.h"
+#include "base/text_layout.h"
 #include "check/advice.h"
 #include "check/hang_text.h"
 #include "checks/options.h"
 #include "fade/json_writer.h"
 #include "fade/observer.h"
-#include "text_layout.h"
 
 #include <algorithm>
 #include <array>

@@ -1,12 +1,12 @@
 #include "check/run_findings.h"
 
 #include "base/run_folder.h"
+#include "base/write_file.h"
 #include "check/baseline.h"
 #include "check/causes.h"
 #include "check/finding_text.h"
-#include "report/page.h"
-#include "trace/run.h"
-#include "write_file.h"
+#include "host_trace/run.h"
+#include "pages/page.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,10 +1,10 @@
 #include "check/schedules.h"
 
-#include "capture/listing.h"
+#include "base/child.h"
 #include "capture/reader.h"
+#include "captures/listing.h"
 #include "codeobj/demangle.h"
-#include "report/child.h"
-#include "run.h"
+#include "launch/run.h"
 
 #include <cstdlib>
 #include <filesystem>

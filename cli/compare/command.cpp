@@ -1,13 +1,13 @@
 #include "compare/command.h"
 
 #include "base/kernel_expression.h"
+#include "base/write_file.h"
 #include "compare/difference_text.h"
-#include "compare/run_guard.h"
-#include "compare/run_source.h"
-#include "profile/block_counted_run.h"
-#include "trace/run.h"
-#include "trace/run_text.h"
-#include "write_file.h"
+#include "comparison/run_guard.h"
+#include "comparison/run_source.h"
+#include "host_trace/run.h"
+#include "host_trace/run_text.h"
+#include "kernels/block_counted_run.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,8 +1,8 @@
 // fadeprobe diff: two runs side by side.
 #pragma once
 
-#include "compare/guard.h"
-#include "run.h"
+#include "comparison/guard.h"
+#include "launch/run.h"
 
 namespace fade::cli {
 

@@ -1,6 +1,6 @@
 #include "compare/difference_text.h"
 
-#include "compare/markup.h"
+#include "base/markup.h"
 #include "compare/page_parts.h"
 
 #include <algorithm>

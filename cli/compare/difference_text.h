@@ -1,8 +1,8 @@
 // A difference for people, for programs, and as a page.
 #pragma once
 
-#include "compare/run_cost.h"
-#include "report/terminal_summary.h"
+#include "comparison/run_cost.h"
+#include "pages/terminal_summary.h"
 
 namespace fade::compare {
 

@@ -1,7 +1,7 @@
 #include "compare/page_parts.h"
 
-#include "compare/markup.h"
-#include "source_file.h"
+#include "base/markup.h"
+#include "base/source_file.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // both rooflines, and its source with what changed at its lines.
 #pragma once
 
-#include "compare/run_cost.h"
+#include "comparison/run_cost.h"
 
 #include <string>
 

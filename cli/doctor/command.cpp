@@ -1,16 +1,16 @@
 #include "doctor/command.h"
 
 #include "base/diagnostics.h"
+#include "base/supervised.h"
+#include "base/text_layout.h"
 #include "doctor/collect.h"
 #include "doctor/explain.h"
 #include "doctor/fade_probe.h"
 #include "doctor/fix.h"
 #include "doctor/output.h"
-#include "doctor/supervised.h"
 #include "doctor/user_probe.h"
-#include "gpu_choice.h"
-#include "run.h"
-#include "text_layout.h"
+#include "launch/gpu_choice.h"
+#include "launch/run.h"
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
@@ -101,8 +101,8 @@ int collectTo(const std::string &target, const doctor::Tree &tree, const std::st
     is_same = rulesOf(rules.judge(doctor::look(doctor::Tree(folder), look))) ==
               rulesOf(rules.judge(doctor::look(tree, look)));
     if (is_archive) {
-      const auto end = doctor::runSupervised({"tar", "-S", "-C", folder, "-cf", target, "."}, {},
-                                             std::chrono::minutes(10));
+      const auto end = runSupervised({"tar", "-S", "-C", folder, "-cf", target, "."}, {},
+                                     std::chrono::minutes(10));
       if (!end.started || end.code != 0 || end.signal != 0)
         problem = fmt::format("tar failed: {}", doctor::trimmed(end.err));
     }

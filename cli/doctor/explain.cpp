@@ -1,10 +1,10 @@
 #include "doctor/explain.h"
 
+#include "base/child.h"
 #include "base/diagnostics.h"
-#include "gpu_choice.h"
-#include "report/child.h"
-#include "run.h"
-#include "text_layout.h"
+#include "base/text_layout.h"
+#include "launch/gpu_choice.h"
+#include "launch/run.h"
 
 #include <cerrno>
 #include <csignal>

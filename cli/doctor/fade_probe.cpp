@@ -1,10 +1,10 @@
 #include "doctor/fade_probe.h"
 
+#include "base/supervised.h"
+#include "base/temporary.h"
 #include "base/tools_environment.h"
 #include "doctor/json.h"
-#include "doctor/supervised.h"
 #include "doctor/tree.h"
-#include "doctor/work_folder.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -200,7 +200,7 @@ std::string whyNothingThroughHip(const std::string &report) {
 }
 
 /// Judges what a run with libfade has left behind.
-void judge(const Run &run, const SupervisedEnd &end, const std::string &report,
+void judge(const Run &run, const cli::SupervisedEnd &end, const std::string &report,
            std::optional<double> &plain, ProbeResult &result) {
   if (!run.transport) {
     const auto time = durationIn(report);
@@ -240,16 +240,16 @@ ProbeResult probeOften(const ProbeOptions &options, const std::string &libfade,
   std::optional<double> plain;
   for (const char *transport : {static_cast<const char *>(nullptr), "host"}) {
     const Run run{"fade-often", "fade-often", transport, true};
-    const SupervisedEnd end = runSupervised(
+    const cli::SupervisedEnd end = cli::runSupervised(
         {options.program, run.program, rounds},
         variablesOf(run, options, libfade, path, "BlockCounts;MemoryAnalysis"), options.timeout);
     const double before = result.seconds;
     result = resultOf(run.stage, options, end);
     result.seconds += before;
     if (result.outcome != Outcome::passed) return result;
-    if (!transport) plain = durationIn(contentsOf(path));
+    if (!transport) plain = durationIn(cli::contentsOf(path));
   }
-  const auto cost = recordCost(contentsOf(path), plain);
+  const auto cost = recordCost(cli::contentsOf(path), plain);
   result.outcome = !cost                                                        ? Outcome::failed
                    : cost->nanoseconds > kMostPerRecord && !isSoftware(options) ? Outcome::limited
                                                                                 : Outcome::passed;
@@ -311,7 +311,7 @@ std::string checkRecords(std::string_view json_lines, const FadePlaces &places) 
 std::vector<ProbeResult> probeFade(const ProbeOptions &options, const std::string &libfade,
                                    std::string obstacle) {
   std::vector<ProbeResult> results;
-  const WorkFolder folder;
+  const cli::WorkFolder folder;
   if (obstacle.empty() && !folder.is_there) obstacle = "no folder for temporary files";
   std::optional<double> plain;
   for (const Run &run : kRuns) {
@@ -323,12 +323,12 @@ std::vector<ProbeResult> probeFade(const ProbeOptions &options, const std::strin
       continue;
     }
     const std::string report = fmt::format("{}/{}.json", folder.path, run.stage);
-    const SupervisedEnd end = runSupervised(
+    const cli::SupervisedEnd end = cli::runSupervised(
         {options.program, run.program},
         variablesOf(run, options, libfade, report, "MessageLogger;BlockCounts"), options.timeout);
     result = resultOf(run.stage, options, end);
     if (result.outcome == Outcome::passed && run.with_fade)
-      judge(run, end, contentsOf(report), plain, result);
+      judge(run, end, cli::contentsOf(report), plain, result);
     if (!run.with_fade && result.outcome != Outcome::passed) obstacle = becauseOf(result);
     results.push_back(std::move(result));
   }

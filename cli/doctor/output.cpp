@@ -1,8 +1,8 @@
 #include "doctor/output.h"
 
+#include "base/text_layout.h"
 #include "doctor/tree.h"
 #include "fade/json_writer.h"
-#include "text_layout.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "doctor/probe.h"
 
-#include "doctor/supervised.h"
+#include "base/supervised.h"
 #include "doctor/tree.h"
 
 #include <algorithm>
@@ -73,7 +73,8 @@ const char *nameOf(Outcome outcome) {
 }
 
 Result<std::vector<std::string>> stagesOf(const ProbeOptions &options) {
-  const SupervisedEnd end = runSupervised({options.program}, {}, std::chrono::seconds(60));
+  const cli::SupervisedEnd end =
+      cli::runSupervised({options.program}, {}, std::chrono::seconds(60));
   std::vector<std::string> names;
   for (const std::string &line : linesOf(end.out))
     if (const auto words = wordsOf(line); !words.empty()) names.push_back(words[0]);
@@ -104,7 +105,7 @@ Result<std::vector<std::string>> chosenStages(std::span<const std::string> known
 }
 
 ProbeResult resultOf(const std::string &stage, const ProbeOptions &options,
-                     const SupervisedEnd &end) {
+                     const cli::SupervisedEnd &end) {
   ProbeResult result;
   result.stage = stage;
   result.seconds = end.seconds;
@@ -147,7 +148,7 @@ std::vector<ProbeResult> runProbes(const ProbeOptions &options,
     }
     results.push_back(
         resultOf(stage, options,
-                 runSupervised({options.program, stage}, options.variables, options.timeout)));
+                 cli::runSupervised({options.program, stage}, options.variables, options.timeout)));
     if (results.back().outcome == Outcome::failed && contains(kFirst, stage)) broken = stage;
   }
   return results;

@@ -10,6 +10,10 @@
 #include <utility>
 #include <vector>
 
+namespace fade::cli {
+struct SupervisedEnd;
+}
+
 namespace fade::doctor {
 
 struct ProbeResult {
@@ -26,10 +30,9 @@ struct ProbeOptions {
   std::chrono::milliseconds timeout{60000}; ///< of each stage
 };
 
-struct SupervisedEnd;
 /// What the end of a stage's process means.
 ProbeResult resultOf(const std::string &stage, const ProbeOptions &options,
-                     const SupervisedEnd &end);
+                     const cli::SupervisedEnd &end);
 
 /// The stages that the program has.
 Result<std::vector<std::string>> stagesOf(const ProbeOptions &options);

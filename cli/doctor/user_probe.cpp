@@ -1,9 +1,9 @@
 #include "doctor/user_probe.h"
 
+#include "base/supervised.h"
+#include "base/temporary.h"
 #include "doctor/json.h"
-#include "doctor/supervised.h"
 #include "doctor/tree.h"
-#include "doctor/work_folder.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -153,7 +153,7 @@ private:
   static void judge(const std::string &wrong, std::string_view right, ProbeResult &result);
 
   const UserProbe &probe_;
-  WorkFolder folder_;
+  cli::WorkFolder folder_;
   std::string compiler_, summary_, counts_;
 };
 
@@ -163,7 +163,7 @@ void fail(ProbeResult &result, const std::string &why) {
 }
 
 /// What a tool said that says most: the first error, or else the last line.
-std::string complaintOf(const SupervisedEnd &end) {
+std::string complaintOf(const cli::SupervisedEnd &end) {
   std::string last;
   for (const std::string &line : linesOf(end.err)) {
     if (line.find("error:") != line.npos) return trimmed(line);
@@ -176,8 +176,8 @@ bool Stages::call(const Words &words, ProbeResult &result) {
   Words command = {probe_.fadeprobe};
   command.insert(command.end(), words.begin(), words.end());
   const bool is_compiler = words.front() == "cc"; // which needs no GPU, and no software GPU
-  const SupervisedEnd end = runSupervised(
-      command, is_compiler ? Variables{} : probe_.options.variables, probe_.options.timeout);
+  const cli::SupervisedEnd end = cli::runSupervised(
+      command, is_compiler ? cli::Variables{} : probe_.options.variables, probe_.options.timeout);
   result.seconds += end.seconds;
   if (end.started && !end.timed_out && end.signal == 0 && end.code == 0) return true;
   std::string how = !end.started      ? "could not be started"
@@ -208,7 +208,7 @@ std::string Stages::report(const std::string &program, const Words &options, Pro
   words.insert(words.end(), options.begin(), options.end());
   words.insert(words.end(), {"--", program});
   if (!call(words, result)) return "";
-  std::string text = contentsOf(path);
+  std::string text = cli::contentsOf(path);
   if (text.empty()) fail(result, "FADE left no report: was libfade.so loaded?");
   return text;
 }

@@ -1,8 +1,8 @@
 #include "mcp/command.h"
 
+#include "base/messages.h"
 #include "mcp/runs.h"
 #include "mcp/server.h"
-#include "run.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "mcp/runs.h"
 
-#include "write_file.h"
+#include "base/write_file.h"
 
 #include <algorithm>
 #include <csignal>

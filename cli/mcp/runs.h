@@ -1,7 +1,7 @@
 // The commands that run for tools: started, watched, bounded in time and output, ended.
 #pragma once
 
-#include "doctor/supervised.h"
+#include "base/supervised.h"
 #include "mcp/bounded_text.h"
 #include "mcp/server.h"
 
@@ -41,7 +41,7 @@ private:
     Running(uint64_t run, ToolRun what);
     uint64_t run;
     ToolRun what;
-    doctor::SupervisedChild child;
+    cli::SupervisedChild child;
     BoundedText out, err;
     Clock::time_point began = Clock::now(), told = began, asked_to_end{};
     int signals = 0; ///< that were sent to end it

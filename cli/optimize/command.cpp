@@ -1,10 +1,10 @@
 #include "optimize/command.h"
 
+#include "base/child.h"
 #include "base/kernel_expression.h"
-#include "doctor/supervised.h"
+#include "base/supervised.h"
+#include "launch/run.h"
 #include "optimize/loop.h"
-#include "report/child.h"
-#include "run.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -107,9 +107,9 @@ int runOptimize(const OptimizeOptions &options, const std::vector<std::string> &
       options.proposer == "rules"
           ? ruleProposer()
           : commandProposer(options.proposer, std::chrono::seconds(10 * options.seconds));
-  doctor::stopSupervisedOnSignals();
+  stopSupervisedOnSignals();
   const int code = OptimizeLoop(options, build, std::move(captures), std::move(proposer)).run();
-  if (const int signal = doctor::supervisedStoppedBy(); signal != 0)
+  if (const int signal = supervisedStoppedBy(); signal != 0)
     endLike({128 + signal, signal, 0, false, 0});
   return code;
 }

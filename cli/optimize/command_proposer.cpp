@@ -1,4 +1,4 @@
-#include "doctor/supervised.h"
+#include "base/supervised.h"
 #include "optimize/proposer.h"
 
 #include <filesystem>
@@ -24,13 +24,13 @@ public:
     // Its stdin is a file, and so is what it writes, up to what is read of it: nothing blocks, all
     // can be read later, and who never stops fills no disk. The command stands in lines of its own,
     // so that it may end with a comment.
-    const auto end = doctor::runSupervised(
-        {"/bin/sh", "-c",
-         fmt::format("{{ (\n{}\n) <\"$0\"; echo $? >\"$2\"; }} | head -c {} >\"$1\"\n"
-                     "exit \"$(cat \"$2\")\"",
-                     command_, kMostAnswer + 1),
-         question, answer, folder + "/exit_code"},
-        {}, patience_);
+    const auto end =
+        runSupervised({"/bin/sh", "-c",
+                       fmt::format("{{ (\n{}\n) <\"$0\"; echo $? >\"$2\"; }} | head -c {} >\"$1\"\n"
+                                   "exit \"$(cat \"$2\")\"",
+                                   command_, kMostAnswer + 1),
+                       question, answer, folder + "/exit_code"},
+                      {}, patience_);
     if (end.timed_out)
       return wrong(fmt::format("it did not answer within {} s", patience_.count()));
     std::error_code error;

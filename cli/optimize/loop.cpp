@@ -1,11 +1,11 @@
 #include "optimize/loop.h"
 
 #include "base/progress_line.h"
-#include "doctor/supervised.h"
+#include "base/supervised.h"
+#include "base/text_layout.h"
+#include "base/write_file.h"
+#include "launch/run.h"
 #include "optimize/patch.h"
-#include "run.h"
-#include "text_layout.h"
-#include "write_file.h"
 
 #include <filesystem>
 #include <fmt/format.h>
@@ -88,7 +88,7 @@ Result<std::string> OptimizeLoop::build(const std::string &source, const std::st
   std::vector<std::string> words;
   for (const std::string &word : build_)
     words.push_back(replaced(replaced(word, "{source}", file), "{output}", code));
-  const auto end = doctor::runSupervised(words, {}, std::chrono::seconds(10 * options_.seconds));
+  const auto end = runSupervised(words, {}, std::chrono::seconds(10 * options_.seconds));
   std::string said = end.err + end.out;
   (void)writeFile(folder + "/build.log", said);
   if (end.timed_out) return Error{words[0], "", 0, "it did not end in time"};
@@ -262,7 +262,7 @@ void OptimizeLoop::attempt(uint32_t number) {
     has_ended_ = true;
     return;
   }
-  if (doctor::supervisedStoppedBy() != 0) return;
+  if (supervisedStoppedBy() != 0) return;
   ++tried_;
   if (proposal && !proposal->comment.empty())
     complain(fmt::format("optimize: attempt {} of {}: {}", number, options_.attempts,
@@ -273,7 +273,7 @@ void OptimizeLoop::attempt(uint32_t number) {
 
 /// Steps are tried one on top of the other, and a later one may have made an earlier one useless.
 void OptimizeLoop::dropSteps() {
-  for (std::size_t i = 1; i + 1 < steps_.size() && doctor::supervisedStoppedBy() == 0;) {
+  for (std::size_t i = 1; i + 1 < steps_.size() && supervisedStoppedBy() == 0;) {
     auto without = stepsWithout(i++);
     if (!without) continue; // a later step has changed the same lines
     const uint32_t number = ++last_number_;
@@ -312,7 +312,7 @@ bool OptimizeLoop::settle(uint32_t number, const Result<Proposal> &proposal,
     failure = Failure{"proposal", proposal.error().message()};
   else
     failure = judge(*proposal, number, folder, aim, version);
-  if (doctor::supervisedStoppedBy() != 0) { // what failed then says nothing about it
+  if (supervisedStoppedBy() != 0) { // what failed then says nothing about it
     --tried_;
     return false;
   }
@@ -356,7 +356,7 @@ void OptimizeLoop::write(const Json &line) {
 /// False if the source could not be written.
 bool OptimizeLoop::finish() {
   bool is_applied = false;
-  const bool is_interrupted = doctor::supervisedStoppedBy() != 0;
+  const bool is_interrupted = supervisedStoppedBy() != 0;
   const bool is_changed = contentsOf(options_.source) != original_; // somebody works on it
   if (is_changed)
     complain(
@@ -386,14 +386,13 @@ bool OptimizeLoop::finish() {
 
 int OptimizeLoop::run() {
   if (const Status ready = prepare(); !ready) {
-    complain("optimize: " + (doctor::supervisedStoppedBy() == 0
-                                 ? ready.error().message()
-                                 : "interrupted before anything was tried"));
+    complain("optimize: " + (supervisedStoppedBy() == 0 ? ready.error().message()
+                                                        : "interrupted before anything was tried"));
     return kUsageError;
   }
   for (uint32_t i = 1; i <= options_.attempts && !has_ended_; ++i) {
     attempt(i);
-    has_ended_ = has_ended_ || doctor::supervisedStoppedBy() != 0;
+    has_ended_ = has_ended_ || supervisedStoppedBy() != 0;
   }
   dropSteps();
   if (!finish()) return kUsageError;

@@ -1,8 +1,8 @@
 #include "optimize/trial.h"
 
-#include "capture/counted_version.h"
-#include "doctor/supervised.h"
-#include "profile/profile.h"
+#include "base/supervised.h"
+#include "captures/counted_version.h"
+#include "profiles/profile.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -14,7 +14,6 @@ namespace fade::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using doctor::SupervisedEnd;
 
 constexpr const char *kSelf = "/proc/self/exe";
 
@@ -58,7 +57,7 @@ std::string differencesText(const Json &check) {
 std::optional<Failure> Trial::compare(const CaptureLine &capture, const std::string &code) {
   Words words = {kSelf, "replay", capture.path, "--check", "--json", "--no-model", "-c", code};
   if (!settings_.tolerance.empty()) words.insert(words.end(), {"--tolerance", settings_.tolerance});
-  const SupervisedEnd end = doctor::runSupervised(words, {}, settings_.patience);
+  const SupervisedEnd end = runSupervised(words, {}, settings_.patience);
   const std::vector<Json> lines = objectsIn(end.out);
   const Json *check = find(lines, "check"), *replay = find(lines, "replay");
   if (!check || !replay || end.timed_out)
@@ -81,7 +80,7 @@ std::optional<Failure> Trial::compareChanged(const CaptureLine &capture, const s
         "-c",  code,     "--on",       "software", "--change-inputs", std::to_string(seed)};
     if (!settings_.tolerance.empty())
       words.insert(words.end(), {"--tolerance", settings_.tolerance});
-    const SupervisedEnd end = doctor::runSupervised(words, {}, settings_.patience);
+    const SupervisedEnd end = runSupervised(words, {}, settings_.patience);
     const std::vector<Json> lines = objectsIn(end.out);
     const Json *check = find(lines, "check");
     if (check && !end.timed_out) {
@@ -94,7 +93,7 @@ std::optional<Failure> Trial::compareChanged(const CaptureLine &capture, const s
     words.erase(std::ranges::find(words, "--check"));
     const auto at = std::ranges::find(words, "-c");
     *(at + 1) = capture.path + "/code/0.hsaco";
-    const SupervisedEnd captured = doctor::runSupervised(words, {}, settings_.patience);
+    const SupervisedEnd captured = runSupervised(words, {}, settings_.patience);
     if (captured.code == 0 && captured.signal == 0 && !captured.timed_out)
       return Failure{"changed inputs",
                      fmt::format("{} with seed {}: {}", capture.path, seed, lastWords(end))};
@@ -106,7 +105,7 @@ Result<std::map<std::string, uint64_t>> Trial::findings(const CaptureLine &captu
                                                         const std::string &code) {
   const std::string file = settings_.folder + "/findings.jsonl";
   std::filesystem::remove(file);
-  const SupervisedEnd end = doctor::runSupervised(
+  const SupervisedEnd end = runSupervised(
       {kSelf, "check", capture.path, "--code", code, "--json", file}, {}, 10 * settings_.patience);
   std::ifstream in(file);
   if (end.timed_out || end.signal != 0 || end.code != 0 || !in)
@@ -172,10 +171,9 @@ Status Trial::addCounts(const CaptureLine &capture, const std::string &code, Cos
 }
 
 Result<uint64_t> Trial::instructions(const CaptureLine &capture, const std::string &code) const {
-  const SupervisedEnd end =
-      doctor::runSupervised({kSelf, "replay", capture.path, "--on", "software", "-c", code,
-                             "--no-recopy", "--no-model", "--json"},
-                            {}, settings_.patience);
+  const SupervisedEnd end = runSupervised({kSelf, "replay", capture.path, "--on", "software", "-c",
+                                           code, "--no-recopy", "--no-model", "--json"},
+                                          {}, settings_.patience);
   const std::vector<Json> lines = objectsIn(end.out);
   const Json *replay = find(lines, "replay");
   if (!replay || end.timed_out) return Error{capture.path, "", 0, lastWords(end)};

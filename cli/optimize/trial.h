@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "capture/listing.h"
+#include "captures/listing.h"
 
 #include <chrono>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // fadeprobe profile: how long an application takes, and why.
 #pragma once
 
-#include "run.h"
+#include "launch/run.h"
 
 #include <string>
 #include <vector>

@@ -1,10 +1,11 @@
 #include "profile/peaks.h"
 
+#include "base/child.h"
 #include "base/progress_line.h"
-#include "doctor/supervised.h"
-#include "gpu_choice.h"
-#include "report/child.h"
-#include "write_file.h"
+#include "base/supervised.h"
+#include "base/write_file.h"
+#include "launch/gpu_choice.h"
+#include "profiles/peaks_file.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -147,7 +148,7 @@ int runPeaks(const PeaksOptions &options) {
   std::optional<NewFile> file;
   if (!isStdout(path)) file.emplace(path);
   if (file && !file->prepare()) return 1;
-  doctor::stopSupervisedOnSignals();
+  stopSupervisedOnSignals();
   complain("peaks: measuring, which takes a few seconds");
   std::atomic<int> measured = 0;
   std::optional<ProgressLine> progress;
@@ -156,7 +157,7 @@ int runPeaks(const PeaksOptions &options) {
       return fmt::format("measuring, {} rates, {:.0f} s (Ctrl-C: what there is by then)",
                          measured.load(), seconds);
     });
-  const auto end = doctor::runSupervised(
+  const auto end = runSupervised(
       {*program, "peaks"}, variables, std::chrono::minutes(5), [&](std::string_view text) {
         // A line for each, as soon as it is known.
         measured += static_cast<int>(std::ranges::count(text, '\n') -
@@ -165,7 +166,7 @@ int runPeaks(const PeaksOptions &options) {
   progress.reset();
   auto all = profile::parsePeaks(end.out);
   const auto verdict = end.out.rfind("verdict ");
-  if (const int signal = doctor::supervisedStoppedBy(); signal != 0) {
+  if (const int signal = supervisedStoppedBy(); signal != 0) {
     for (const MeasuredPeaks &peaks : all)
       std::fputs(tableOf(peaks.target, &peaks).c_str(), stdout);
     complain("peaks: interrupted: what was measured until then is not kept");

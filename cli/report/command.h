@@ -1,8 +1,8 @@
 // fadeprobe report run.jsonl -o out.html, and --report, --timeline and --fail-if on a run.
 #pragma once
 
-#include "compare/guard.h"
-#include "run.h"
+#include "comparison/guard.h"
+#include "launch/run.h"
 
 #include <string>
 #include <vector>

@@ -1,15 +1,15 @@
 #include "report/run_report.h"
 
+#include "base/child.h"
 #include "base/run_folder.h"
-#include "compare/run_guard.h"
-#include "report/child.h"
-#include "report/run_page.h"
-#include "trace/recorded_run.h"
-#include "trace/run.h"
-#include "trace/run_text.h"
-#include "trace/run_view.h"
-#include "trace/writer.h"
-#include "write_file.h"
+#include "base/write_file.h"
+#include "comparison/run_guard.h"
+#include "host_trace/run.h"
+#include "host_trace/run_text.h"
+#include "host_trace/run_view.h"
+#include "host_trace/writer.h"
+#include "launch/recorded_run.h"
+#include "pages/run_page.h"
 
 #include <algorithm>
 #include <cstring>

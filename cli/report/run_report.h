@@ -2,8 +2,8 @@
 // of all ranks, and pages of single ones beside their events.
 #pragma once
 
+#include "launch/run_launch.h"
 #include "report/command.h"
-#include "run_launch.h"
 
 #include <string>
 #include <vector>

@@ -1,8 +1,8 @@
 // fadeprobe trace and fadeprobe log: what the application asks of HIP, and what becomes of it.
 #pragma once
 
-#include "compare/guard.h"
-#include "run.h"
+#include "comparison/guard.h"
+#include "host_trace/run.h"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "trace/sql.h"
 
-#include "run.h"
+#include "host_trace/run.h"
 
 #include <CLI/CLI.hpp>
 #include <array>

@@ -1,5 +1,5 @@
 // Plugins belong to one LLVM: which of them a compiler gets, by what it says of its version.
-#include "compiler_version.h"
+#include "compile/compiler_version.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // GPUs that the device libraries of a distribution do not know.
-#include "hip_flags.h"
+#include "compile/hip_flags.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,7 +1,7 @@
 // Whether there is a card to use, on a tree that is written down.
 #include "tree_file.h"
 
-#include "doctor/card.h"
+#include "base/card.h"
 
 #include <fstream>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ protected:
     fs::create_directories(fs::path(topology_) / name);
     std::ofstream(fs::path(topology_) / name / "properties") << properties;
   }
-  std::string why() const { return whyNoCard(driver_, topology_); }
+  std::string why() const { return cli::whyNoCard(driver_, topology_); }
 
   test::Folder folder_;
   std::string driver_ = folder_.path() + "/kfd", topology_ = folder_.path() + "/nodes";

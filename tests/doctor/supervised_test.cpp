@@ -1,5 +1,5 @@
 // Programs that are started and watched.
-#include "doctor/supervised.h"
+#include "base/supervised.h"
 
 #include <csignal>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace {
 
 TEST(Supervised, AnEndIsSeenThoughThisProcessIgnoresSigchld) {
   const auto before = std::signal(SIGCHLD, SIG_IGN);
-  const SupervisedEnd end = runSupervised({"true"}, {}, std::chrono::seconds(30));
+  const cli::SupervisedEnd end = cli::runSupervised({"true"}, {}, std::chrono::seconds(30));
   (void)std::signal(SIGCHLD, before);
   EXPECT_TRUE(end.started);
   EXPECT_FALSE(end.timed_out);

@@ -1,13 +1,13 @@
 // Files of host events, and all that is made from them. The input is what is in the blocks: each
 // begins with its size in two bytes.
+#include "analysis/host_events/event_reader.h"
 #include "fade/host_events.h"
+#include "host_trace/call_log.h"
+#include "host_trace/process_totals.h"
+#include "host_trace/rocpd_file.h"
+#include "host_trace/rpd_file.h"
+#include "host_trace/timeline.h"
 #include "host_views.h"
-#include "trace/call_log.h"
-#include "trace/event_reader.h"
-#include "trace/process_totals.h"
-#include "trace/rocpd_file.h"
-#include "trace/rpd_file.h"
-#include "trace/timeline.h"
 
 #include <algorithm>
 #include <cstdint>

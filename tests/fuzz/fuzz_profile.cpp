@@ -1,8 +1,8 @@
 // What fadeprobe profile reads besides runs: thread traces of rocprofv3 (code, a wave, occupancy)
 // and files of peaks. The parts stand one behind the other, with zero bytes between them.
 #include "files.h"
-#include "profile/peaks.h"
-#include "profile/thread_trace.h"
+#include "profiles/peaks_file.h"
+#include "profiles/thread_trace.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // A session that is added to an RPD file, which somebody else may have made: the input is that
 // file.
+#include "analysis/host_events/event_reader.h"
 #include "files.h"
-#include "trace/event_reader.h"
-#include "trace/rpd_file.h"
+#include "host_trace/rpd_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, std::size_t size) {
   using namespace fade;

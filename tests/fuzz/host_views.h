@@ -1,11 +1,11 @@
 // Everything that is made from a trace of the host side, for the fuzz targets that read one.
 #pragma once
 
-#include "trace/call_paths.h"
-#include "trace/dot_picture.h"
-#include "trace/graphs.h"
-#include "trace/operators.h"
-#include "trace/summary.h"
+#include "host_trace/call_paths.h"
+#include "host_trace/dot_picture.h"
+#include "host_trace/graphs.h"
+#include "host_trace/operators.h"
+#include "host_trace/summary.h"
 
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
 // Files of host events that a test made, whole and damaged.
-#include "trace/event_reader.h"
+#include "analysis/host_events/event_reader.h"
 
 #include <fstream>
 #include <gtest/gtest.h>

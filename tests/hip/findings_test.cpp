@@ -1,5 +1,5 @@
 // What follows from calls, operations and processor time together.
-#include "trace/findings.h"
+#include "host_trace/findings.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

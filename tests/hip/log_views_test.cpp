@@ -1,11 +1,11 @@
 // What fadeprobe log shows of a trace: nesting, graphs, operators, call paths, pictures.
-#include "trace/call_paths.h"
-#include "trace/dot_picture.h"
-#include "trace/graphs.h"
-#include "trace/log_text.h"
-#include "trace/nesting.h"
-#include "trace/operators.h"
-#include "trace/summary.h"
+#include "host_trace/call_paths.h"
+#include "host_trace/dot_picture.h"
+#include "host_trace/graphs.h"
+#include "host_trace/log_text.h"
+#include "host_trace/nesting.h"
+#include "host_trace/operators.h"
+#include "host_trace/summary.h"
 
 #include <gtest/gtest.h>
 #include <utility>

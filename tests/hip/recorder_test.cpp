@@ -1,9 +1,9 @@
 // Calls through wrappers, into a file, and back.
+#include "analysis/host_events/api_text.h"
+#include "analysis/host_events/event_reader.h"
 #include "base/event_file.h"
 #include "hip/call_wrapper.h"
 #include "hip/recorder.h"
-#include "trace/api_text.h"
-#include "trace/event_reader.h"
 
 #include <atomic>
 #include <cerrno>

@@ -1,7 +1,7 @@
 // Summaries of processes, and what is made of many.
-#include "trace/run_clocks.h"
-#include "trace/run_summary.h"
-#include "trace/run_text.h"
+#include "host_trace/run_clocks.h"
+#include "host_trace/run_summary.h"
+#include "host_trace/run_text.h"
 
 #include <algorithm>
 #include <array>

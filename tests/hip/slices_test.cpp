@@ -1,10 +1,10 @@
 // Files made from slices of host events say the same as those made from all of them at once.
-#include "trace/database.h"
-#include "trace/event_slices.h"
-#include "trace/rocpd_file.h"
-#include "trace/rpd_file.h"
-#include "trace/thread_times.h"
-#include "trace/timeline.h"
+#include "analysis/host_events/thread_times.h"
+#include "host_trace/database.h"
+#include "host_trace/event_slices.h"
+#include "host_trace/rocpd_file.h"
+#include "host_trace/rpd_file.h"
+#include "host_trace/timeline.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,10 +1,10 @@
 // What is made from host events: nesting of times, RPD files.
-#include "trace/database.h"
-#include "trace/forms.h"
-#include "trace/rpd_file.h"
-#include "trace/summary.h"
-#include "trace/thread_times.h"
-#include "trace/writer.h"
+#include "analysis/host_events/thread_times.h"
+#include "host_trace/database.h"
+#include "host_trace/forms.h"
+#include "host_trace/rpd_file.h"
+#include "host_trace/summary.h"
+#include "host_trace/writer.h"
 
 #include <csignal>
 #include <gtest/gtest.h>

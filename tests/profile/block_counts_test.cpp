@@ -1,5 +1,5 @@
 // From counts of blocks to what instructions did.
-#include "profile/block_counts.h"
+#include "analysis/machine_blocks/block_counts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Critical paths, slack and gains against what trying all paths gives.
-#include "profile/dag_summary.h"
-#include "profile/program_dag.h"
-#include "profile/queue_room.h"
-#include "profile/stream_order.h"
+#include "analysis/critical_path/program_dag.h"
+#include "analysis/critical_path/queue_room.h"
+#include "analysis/critical_path/stream_order.h"
+#include "profiles/dag_summary.h"
 
 #include <gtest/gtest.h>
 

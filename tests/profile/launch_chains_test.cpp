@@ -1,5 +1,5 @@
 // Which launches follow each other, and what is said of short kernels that do.
-#include "profile/launch_chains.h"
+#include "profiles/launch_chains.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,240 @@
+#include "analysis/host_events/operation_view.h"
+
+#include "analysis/host_events/api_text.h"
+#include "codeobj/demangle.h"
+
+#include <array>
+#include <cstring>
+
+namespace fade::host_trace {
+namespace {
+
+using events::Direction;
+
+/// hipMemcpyKind.
+Direction directionOf(uint64_t kind) {
+  constexpr std::array directions = {Direction::host_to_host, Direction::host_to_device,
+                                     Direction::device_to_host, Direction::device_to_device};
+  return kind < directions.size() ? directions[kind] : Direction::none;
+}
+
+Direction directionIn(std::string_view function) {
+  constexpr std::array<std::pair<std::string_view, Direction>, 6> names = {
+      {{"HtoD", Direction::host_to_device},
+       {"DtoH", Direction::device_to_host},
+       {"DtoD", Direction::device_to_device},
+       {"HtoA", Direction::host_to_device},
+       {"AtoH", Direction::device_to_host},
+       {"Peer", Direction::device_to_device}}};
+  for (const auto &[name, direction] : names)
+    if (function.find(name) != function.npos) return direction;
+  return Direction::none;
+}
+
+/// Of hipMemoryType of both sides. The host is 0 in HIP 5, and 1 since.
+/// since.
+Direction directionOf(uint64_t from, uint64_t to, unsigned hip_major) {
+  const uint64_t host = hip_major == 5 ? 0 : 1;
+  if (from == host) return to == host ? Direction::host_to_host : Direction::host_to_device;
+  return to == host ? Direction::device_to_host : Direction::device_to_device;
+}
+
+/// The first of these arguments that the function has.
+template <std::size_t N>
+std::optional<uint64_t> firstOf(const Call &call, const std::array<std::string_view, N> &names) {
+  for (const std::string_view name : names)
+    if (const auto value = argument(call, name)) return value;
+  return std::nullopt;
+}
+
+/// A copy that is described by a structure (hipMemcpy3D, hipMemcpyParam2D, hipDrvMemcpy3D).
+void readDescription(const Call &call, CopyCall &copy) {
+  const auto of = [&](const char *name) { return argument(call, name); };
+  const auto address = [&](std::initializer_list<const char *> names) {
+    for (const char *name : names)
+      if (const auto value = of(name); value && *value != 0) return *value;
+    return uint64_t{0};
+  };
+  if (const auto width = of("p.extent.width")) {
+    // An array counts in elements, whose size nobody has said.
+    const bool has_array = address({"p.srcArray", "p.dstArray"}) != 0;
+    if (!has_array) copy.bytes = *width * *of("p.extent.height") * *of("p.extent.depth");
+    copy.to = address({"p.dstPtr.ptr"});
+    copy.from = address({"p.srcPtr.ptr"});
+    if (const auto kind = of("p.kind")) copy.direction = directionOf(*kind);
+  } else if (const auto bytes = of("pCopy.WidthInBytes")) {
+    copy.bytes = *bytes * of("pCopy.Height").value_or(1) * of("pCopy.Depth").value_or(1);
+    copy.to = address({"pCopy.dstDevice", "pCopy.dstHost"});
+    copy.from = address({"pCopy.srcDevice", "pCopy.srcHost"});
+    copy.direction = directionOf(of("pCopy.srcMemoryType").value_or(0),
+                                 of("pCopy.dstMemoryType").value_or(0), call.hip_major);
+  }
+}
+
+std::optional<uint64_t> bytesOf(const Call &call, std::string_view function) {
+  const auto width = argument(call, "width"), height = argument(call, "height");
+  if (width && height) return *width * *height;
+  if (const auto row = argument(call, "extent.width")) // hipMemset3D
+    return *row * argument(call, "extent.height").value_or(1) *
+           argument(call, "extent.depth").value_or(1);
+  const auto count = firstOf<4>(call, {"sizeBytes", "ByteCount", "count", "sizeInBytes"});
+  if (!count) return std::nullopt;
+  return *count * (function.find("D16") != function.npos   ? 2
+                   : function.find("D32") != function.npos ? 4
+                                                           : 1);
+}
+
+/// A kernel of HIP's own.
+bool isBlit(std::string_view kernel) { return kernel.starts_with("__amd_rocclr_"); }
+
+void copyDim3(const Call &call, std::string_view name, uint32_t (&to)[3]) {
+  const auto words = argumentWords(call, name);
+  if (words.size() == 2) std::memcpy(to, words.data(), sizeof to);
+}
+
+} // namespace
+
+std::optional<CopyCall> copyOf(const Call &call) {
+  const std::string_view function = call.function->name;
+  CopyCall copy;
+  copy.is_fill = function.starts_with("hipMemset");
+  if (call.isNameOnly() || (!copy.is_fill && !function.starts_with("hipMemcpy") &&
+                            !function.starts_with("hipDrvMemcpy")))
+    return std::nullopt;
+  copy.bytes = bytesOf(call, function);
+  copy.to =
+      firstOf<5>(call, {"dst", "dest", "dstDevice", "dstHost", "pitchedDevPtr.ptr"}).value_or(0);
+  if (copy.is_fill) return copy;
+  copy.from = firstOf<4>(call, {"src", "srcDevice", "srcHost", "symbol"}).value_or(0);
+  const auto kind = argument(call, "kind");
+  copy.direction = kind ? directionOf(*kind) : directionIn(function);
+  readDescription(call, copy);
+  return copy;
+}
+
+LaunchSizes launchSizes(const Call &call) {
+  LaunchSizes sizes;
+  // Structures of three numbers, or three arguments.
+  for (const std::string_view name : {"numBlocks", "gridDim"}) copyDim3(call, name, sizes.grid);
+  for (const std::string_view name : {"dimBlocks", "blockDim"})
+    copyDim3(call, name, sizes.workgroup);
+  constexpr std::string_view axes = "XYZ";
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto read = [&](std::string name, uint32_t &to) {
+      if (const auto value = argument(call, name += axes[i])) to = static_cast<uint32_t>(*value);
+    };
+    for (const char *name : {"gridDim", "globalWorkSize", "config.gridDim"})
+      read(name, sizes.grid[i]);
+    for (const char *name : {"blockDim", "localWorkSize", "config.blockDim"})
+      read(name, sizes.workgroup[i]);
+    constexpr std::array members = {"x", "y", "z"};
+    const auto member = [&](const char *name) {
+      return argument(call, std::string(name) + members[i]);
+    };
+    if (const auto value = member("config.gridDim.")) sizes.grid[i] = static_cast<uint32_t>(*value);
+    if (const auto value = member("config.blockDim."))
+      sizes.workgroup[i] = static_cast<uint32_t>(*value);
+  }
+  sizes.lds = firstOf<4>(call, {"sharedMemBytes", "sharedMem", "config.dynamicSmemBytes",
+                                "config.sharedMemBytes"})
+                  .value_or(0);
+  return sizes;
+}
+
+bool isLaunch(const Call &call) {
+  const std::string_view function = call.function->name;
+  return function == "hipGraphLaunch" || function == "hipGraphLaunch_spt" ||
+         (std::string_view(call.function->group) == "launch" &&
+          function.find("HostFunc") == function.npos);
+}
+
+LaunchedKernels::LaunchedKernels(const HostEvents &events) : events_(events) {
+  for (const Operation &operation : events.operations) {
+    const auto call = events.callAt(operation.event.call);
+    if (operation.isKernel() && call) first_.try_emplace(*call, &operation);
+  }
+}
+
+std::string LaunchedKernels::nameOf(std::size_t index) const {
+  const Call &call = events_.calls[index];
+  if (!isLaunch(call) || call.isNameOnly() || std::string_view(call.function->group) == "graph")
+    return "";
+  if (const auto at = first_.find(index); at != first_.end())
+    return std::string(events_.textOf(at->second->pid, at->second->event.name));
+  const uint64_t address = call.words.empty() ? 0 : call.words[0];
+  return codeobj::demangle(std::string(events_.functionAt(call.thread.pid, address)));
+}
+
+uint32_t LaunchedKernels::privateBytes(std::size_t call) const {
+  const auto at = first_.find(call);
+  return at == first_.end() ? 0 : at->second->event.private_bytes;
+}
+
+const events::KernelEvent *LaunchedKernels::registersOf(std::size_t call) const {
+  const auto at = first_.find(call);
+  if (at == first_.end()) return nullptr;
+  const auto process = events_.processes.find(at->second->pid);
+  if (process == events_.processes.end()) return nullptr;
+  const auto kernel = process->second.kernels.find(at->second->event.name);
+  return kernel == process->second.kernels.end() ? nullptr : &kernel->second;
+}
+
+OperationView viewOf(std::string_view kernel, const Operation &operation, const CopyCall *call) {
+  const events::OperationEvent &event = operation.event;
+  OperationView view;
+  if (!operation.isKernel()) {
+    view.purpose = Purpose::copy;
+    view.direction = event.direction;
+    view.bytes = event.bytes;
+    view.to = event.to;
+    view.from = event.from;
+    return view;
+  }
+  view.kernel = kernel;
+  if (!isBlit(kernel)) return view;
+  const auto has = [&](std::string_view part) { return kernel.find(part) != kernel.npos; };
+  if (has("fill"))
+    view.purpose = Purpose::fill;
+  else if (has("copy"))
+    view.purpose = Purpose::copy;
+  if (view.purpose == Purpose::kernel) return view;
+  if (call) {
+    view.purpose = call->is_fill ? Purpose::fill : Purpose::copy;
+    view.direction = call->direction;
+    view.bytes = call->bytes;
+    view.to = call->to;
+    view.from = call->from;
+  }
+  // One kernel may be a part of it only. The other end of a copy may be a buffer of HIP's own.
+  if ((event.flags & events::kOperationBlit) == 0) return view;
+  view.bytes = event.bytes;
+  if (view.direction == Direction::none && view.purpose == Purpose::copy)
+    view.direction = event.direction;
+  if (view.to == 0 || view.purpose == Purpose::fill) view.to = event.to;
+  if (view.from == 0) view.from = event.from;
+  return view;
+}
+
+OperationView viewOf(const HostEvents &events, const Operation &operation) {
+  const std::string_view kernel =
+      operation.isKernel() ? events.textOf(operation.pid, operation.event.name) : "";
+  const auto call = events.callAt(operation.event.call);
+  std::optional<CopyCall> copy;
+  if (call && isBlit(kernel)) copy = copyOf(events.calls[*call]);
+  OperationView view = viewOf(kernel, operation, copy ? &*copy : nullptr);
+  view.call = call;
+  return view;
+}
+
+std::string_view nameOf(Direction direction) {
+  switch (direction) {
+  case Direction::host_to_host: return "host_to_host";
+  case Direction::host_to_device: return "host_to_device";
+  case Direction::device_to_host: return "device_to_host";
+  case Direction::device_to_device: return "device_to_device";
+  case Direction::none: break;
+  }
+  return "";
+}
+
+} // namespace fade::host_trace

@@ -1,0 +1,248 @@
+#include "host_trace/call_log.h"
+
+#include "analysis/host_events/api_text.h"
+#include "analysis/host_events/operation_view.h"
+#include "analysis/host_events/stack_names.h"
+#include "analysis/host_events/thread_times.h"
+#include "fade/json_writer.h"
+#include "host_trace/findings.h"
+#include "host_trace/line_file.h"
+
+#include <fmt/format.h>
+#include <set>
+
+namespace fade::host_trace {
+namespace {
+
+void writeThread(JsonWriter &json, const Thread &thread) {
+  json.field("thread", thread.tid);
+  json.field("pid", thread.pid);
+}
+
+void writeCall(JsonWriter &json, const HostEvents &events, const LaunchedKernels &kernels,
+               std::size_t index, bool is_host_copy) {
+  const Call &call = events.calls[index];
+  const unsigned major = events.hipMajor(call.thread.pid);
+  json.object([&] {
+    json.field("type", "call");
+    json.field("version", 1);
+    json.field("function", call.function->name);
+    if (call.isNameOnly()) {
+      json.field("args", nullptr);
+      json.field("result", nullptr);
+      json.field("partial", true);
+    } else {
+      writeArguments(json, call, major);
+      writeResult(json, call, major);
+    }
+    json.field("start_ns", call.start_ns);
+    if (call.hasReturned() || call.isNameOnly())
+      json.field("end_ns", call.end_ns);
+    else
+      json.field("end_ns", nullptr);
+    writeThread(json, call.thread);
+    json.field("id", index + 1);
+    if (const auto parent = events.callAt(call.parent)) json.field("parent", *parent + 1);
+    if (const std::string kernel = kernels.nameOf(index); !kernel.empty())
+      json.field("kernel", kernel);
+    if (is_host_copy) json.field("by_host", true);
+    if (call.stack != 0) json.field("stack", fmt::format("{:016x}", call.stack));
+  });
+}
+
+void writeStack(JsonWriter &json, uint64_t id, const std::vector<const StackFrame *> &frames) {
+  json.object([&] {
+    json.field("type", "stack");
+    json.field("version", 1);
+    json.field("id", fmt::format("{:016x}", id));
+    json.list("frames", [&] {
+      for (const StackFrame *frame : frames)
+        json.object([&] {
+          json.field("function", frame->function);
+          if (!frame->file.empty()) json.field("file", frame->file);
+          if (frame->line != 0) json.field("line", frame->line);
+          if (!frame->library.empty()) json.field("library", frame->library);
+          if (frame->address != 0) json.field("address", fmt::format("{:#x}", frame->address));
+        });
+    });
+  });
+}
+
+void writeFact(JsonWriter &json, const FoundFact &fact) {
+  json.object([&] {
+    json.field("type", "finding");
+    json.field("version", 1);
+    json.field("kind", fact.kind);
+    json.field("text", fact.text);
+    json.field("count", fact.count);
+    json.field("pid", fact.pid);
+  });
+}
+
+void writeRequest(JsonWriter &json, const LibraryRequest &request) {
+  json.object([&] {
+    json.field("type", "library");
+    json.field("version", 1);
+    json.field("file", request.file);
+    json.field("requested_by", request.who);
+    json.field("time_ns", request.time_ns);
+    writeThread(json, request.thread);
+  });
+}
+
+void writeTimes(JsonWriter &json, const Operation &operation) {
+  json.field("submitted_ns", operation.event.submitted_ns);
+  if (operation.has_times) {
+    json.field("start_ns", operation.start_ns);
+    json.field("end_ns", operation.end_ns);
+  } else {
+    json.field("start_ns", nullptr);
+    json.field("end_ns", nullptr);
+  }
+  if (!operation.has_ended) json.field("complete", false);
+  if (operation.has_failed) json.field("failed", true);
+}
+
+void writeRegisters(JsonWriter &json, const HostEvents &events, const Operation &operation) {
+  const auto process = events.processes.find(operation.pid);
+  if (process == events.processes.end()) return;
+  const auto kernel = process->second.kernels.find(operation.event.name);
+  if (kernel == process->second.kernels.end()) return;
+  json.field("vgprs", kernel->second.vgprs);
+  if (kernel->second.agprs != 0) json.field("agprs", kernel->second.agprs);
+  json.field("sgprs", kernel->second.sgprs);
+  if (kernel->second.spilled_vgprs != 0) json.field("spilled_vgprs", kernel->second.spilled_vgprs);
+  if (kernel->second.spilled_sgprs != 0) json.field("spilled_sgprs", kernel->second.spilled_sgprs);
+}
+
+void writeKernel(JsonWriter &json, const events::OperationEvent &event) {
+  const auto list = [&](const char *key, const uint32_t(&values)[3]) {
+    json.list(key, [&] {
+      for (const uint32_t value : values) json.value(value);
+    });
+  };
+  list("grid", event.grid);
+  list("workgroup", event.workgroup);
+  json.field("lds", event.lds_bytes);
+  json.field("private", event.private_bytes);
+}
+
+void writeAddress(JsonWriter &json, const char *key, uint64_t address) {
+  if (address != 0) json.field(key, fmt::format("{:#x}", address));
+}
+
+void writeOperation(JsonWriter &json, const HostEvents &events, std::size_t index) {
+  const Operation &operation = events.operations[index];
+  const events::OperationEvent &event = operation.event;
+  const OperationView view = viewOf(events, operation);
+  constexpr const char *purposes[] = {"kernel", "copy", "fill"};
+  json.object([&] {
+    json.field("type", "operation");
+    json.field("version", 1);
+    json.field("kind", purposes[static_cast<int>(view.purpose)]);
+    if (!view.kernel.empty()) json.field("kernel", view.kernel);
+    json.field("agent", event.agent);
+    json.field("gpu", unsigned{event.gpu});
+    if (operation.isKernel()) {
+      json.field("queue", event.queue);
+      json.field("packet", event.sequence);
+      writeKernel(json, event);
+      writeRegisters(json, events, operation);
+    } else if ((event.flags & events::kOperationEngine) != 0) {
+      json.field("engine", event.engine);
+    }
+    if (view.purpose != Purpose::kernel) {
+      if (view.direction != events::Direction::none)
+        json.field("direction", nameOf(view.direction));
+      if (view.bytes) json.field("bytes", *view.bytes);
+      writeAddress(json, "to", view.to);
+      writeAddress(json, "from", view.from);
+    }
+    writeTimes(json, operation);
+    json.field("pid", operation.pid);
+    json.field("id", index + 1);
+    if (view.call) json.field("call", *view.call + 1);
+  });
+}
+
+void writeRange(JsonWriter &json, const Range &range) {
+  json.object([&] {
+    json.field("type", "marker");
+    json.field("version", 1);
+    json.field("text", range.text);
+    if (range.is_named) {
+      json.field("domain", range.domain);
+      json.field("args", range.arguments);
+    }
+    json.field("start_ns", range.start_ns);
+    json.field("end_ns", range.end_ns);
+    writeThread(json, range.thread);
+    if (!range.is_nested) json.field("overlaps", true);
+  });
+}
+
+void writeProcess(JsonWriter &json, uint32_t pid, const Process &process) {
+  json.object([&] {
+    json.field("type", "process");
+    json.field("version", 1);
+    json.field("pid", pid);
+    json.field("parent", process.parent_pid);
+    json.field("program", process.program);
+    json.field("hip", process.hip_library);
+  });
+}
+
+} // namespace
+
+Status writeLog(const HostEvents &events, const std::string &path, LogScope scope) {
+  LineFile file(path);
+  if (scope == LogScope::everything)
+    file.json.object([&] {
+      file.json.field("type", "trace");
+      file.json.field("version", 1);
+      file.json.field("calls", events.calls.size());
+      file.json.field("operations", events.operations.size());
+      file.json.field("lost", events.lost);
+      if (events.isInSoftware()) {
+        file.json.field("software", true);
+        file.json.field("times", kSoftwareTimes);
+      }
+    });
+  if (scope == LogScope::everything)
+    for (const auto &[pid, process] : events.processes)
+      if (!process.program.empty()) writeProcess(file.json, pid, process);
+  const LaunchedKernels kernels(events);
+  const std::set<std::size_t> host_copies = findHostCopies(events);
+  StackNames names(events);
+  std::set<uint64_t> stacks; // before the first call that has it
+  for (std::size_t i = 0; i < events.calls.size(); ++i) {
+    const Call &call = events.calls[i];
+    if (call.stack != 0 && stacks.insert(call.stack).second) {
+      writeStack(file.json, call.stack, names.framesOf(call.thread.pid, call.stack, call.start_ns));
+      file.lineEnded();
+    }
+    writeCall(file.json, events, kernels, i, host_copies.contains(i));
+    file.lineEnded();
+  }
+  if (scope == LogScope::everything)
+    for (std::size_t i = 0; i < events.operations.size(); ++i) {
+      writeOperation(file.json, events, i);
+      file.lineEnded();
+    }
+  if (scope == LogScope::everything)
+    for (const Range &range : rangesOf(events)) {
+      writeRange(file.json, range);
+      file.lineEnded();
+    }
+  for (const LibraryRequest &request : events.requests) {
+    writeRequest(file.json, request);
+    file.lineEnded();
+  }
+  for (const FoundFact &fact : findFacts(events)) {
+    writeFact(file.json, fact);
+    file.lineEnded();
+  }
+  return file.close();
+}
+
+} // namespace fade::host_trace

@@ -1,0 +1,276 @@
+#include "host_trace/event_slices.h"
+
+#include "analysis/host_events/operation_view.h"
+#include "host_trace/event_stream.h"
+#include "host_trace/run_clocks.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+namespace fade::host_trace {
+namespace {
+
+using events::MarkerKind;
+
+/// A launch or copy may be told before what it causes: so many slices it is waited for.
+constexpr unsigned kSlicesToWait = 2;
+
+struct KeptCall {
+  Call call;
+  std::unique_ptr<uint64_t[]> words; ///< what call.words is of
+};
+
+struct KeptMarker {
+  Marker marker;
+  std::unique_ptr<std::string[]> texts; ///< what its views are of
+};
+
+KeptMarker kept(const Marker &marker) {
+  KeptMarker to{marker, std::make_unique<std::string[]>(3)};
+  std::string_view *const views[] = {&to.marker.text, &to.marker.domain, &to.marker.arguments};
+  for (std::size_t i = 0; i < 3; ++i) *views[i] = to.texts[i] = *views[i];
+  return to;
+}
+
+/// Of a call that is in no slice yet.
+struct Caused {
+  unsigned pending = 0; ///< operations that have not ended
+  unsigned waited = 0;  ///< slices
+  bool is_open = true;  ///< it has not returned
+  bool has_operations = false;
+};
+
+template <class T> void sortByTime(std::vector<T> &all, uint64_t T::*time) {
+  std::ranges::sort(all, {}, [&](const T &one) { return std::pair(one.*time, one.position); });
+}
+
+} // namespace
+
+/// Makes slices of a stream.
+class EventSlices final : public EventSink {
+public:
+  EventSlices(const EventStream &stream, int64_t shift_ns, const EventSource::Take &take)
+      : stream_(stream), shift_ns_(shift_ns), take_(take) {}
+
+  void onCall(const Call &call) override {
+    see(call.thread.pid, call.start_ns);
+    caused_.try_emplace(call.position);
+  }
+
+  void onReturn(const Call &call) override {
+    KeptCall to{call, std::make_unique<uint64_t[]>(call.words.size())};
+    std::ranges::copy(call.words, to.words.get());
+    to.call.words = {to.words.get(), call.words.size()};
+    see(call.thread.pid, call.start_ns, call.end_ns);
+    caused_[call.position].is_open = false;
+    calls_.push_back(std::move(to));
+  }
+
+  void onOperation(const Operation &operation) override {
+    see(operation.pid, operation.event.submitted_ns);
+    pending_[operation.position] = operation.event.submitted_ns;
+    const auto at = caused_.find(operation.event.call);
+    if (at == caused_.end()) return;
+    ++at->second.pending;
+    at->second.has_operations = true;
+  }
+
+  void onEnd(const Operation &operation) override {
+    see(operation.pid, operation.event.submitted_ns, operation.end_ns);
+    forget(operation);
+    operations_.push_back(operation);
+  }
+  void onRefused(const Operation &operation) override { forget(operation); }
+
+  void onMarker(const Marker &marker) override {
+    const uint32_t pid = marker.thread.pid;
+    see(pid, marker.time_ns);
+    auto &pushed = pushed_[{pid, marker.thread.tid}];
+    switch (marker.kind) {
+    case MarkerKind::mark: markers_.push_back(kept(marker)); return;
+    case MarkerKind::push: pushed.push_back(kept(marker)); return;
+    case MarkerKind::pop:
+      if (!pushed.empty()) {
+        markers_.push_back(std::move(pushed.back()));
+        pushed.pop_back();
+      }
+      markers_.push_back(kept(marker));
+      return;
+    case MarkerKind::start: started_[{pid, marker.range}] = kept(marker); return;
+    case MarkerKind::stop:
+      if (auto begin = started_.extract({pid, marker.range})) {
+        markers_.push_back(std::move(begin.mapped()));
+        markers_.push_back(kept(marker));
+      }
+      return;
+    }
+  }
+
+  void onUsage(const Usage &) override {}
+  void onSwitch(const Switch &change) override { switches_.push_back(change); }
+
+  Status onProgress(uint64_t known_until, uint64_t) override {
+    emit(known_until == UINT64_MAX);
+    return Done{};
+  }
+
+private:
+  void see(uint32_t pid, uint64_t time, uint64_t end = 0) {
+    reached_ = std::max(reached_, time);
+    uint64_t &last = ended_[pid];
+    last = std::max({last, time, end});
+  }
+
+  void forget(const Operation &operation) {
+    pending_.erase(operation.position);
+    const auto at = caused_.find(operation.event.call);
+    if (at != caused_.end() && at->second.pending > 0) --at->second.pending;
+  }
+
+  bool mustWait(const Call &call, Caused &caused) const {
+    if (call.end_ns >= reached_ || caused.pending > 0) return true;
+    if (caused.has_operations || (!isLaunch(call) && !copyOf(call))) return false;
+    return ++caused.waited <= kSlicesToWait;
+  }
+
+  /// A call, those that it was made by and those that it makes stay together. Outer ones are in
+  /// front.
+  void findWaiting() {
+    waiting_.clear();
+    for (auto one = calls_.rbegin(); one != calls_.rend(); ++one)
+      if (mustWait(one->call, caused_[one->call.position]) ||
+          waiting_.contains(one->call.position)) {
+        waiting_.insert(one->call.position);
+        if (one->call.parent != 0) waiting_.insert(one->call.parent);
+      }
+    for (const KeptCall &one : calls_)
+      if (one.call.parent != 0 && waiting_.contains(one.call.parent))
+        waiting_.insert(one.call.position);
+  }
+
+  /// Takes out what need not stay.
+  template <class T, class F> std::vector<T> taken(std::vector<T> &all, F &&stays) {
+    std::vector<T> out, left;
+    for (T &one : all) (stays(one) ? left : out).push_back(std::move(one));
+    all = std::move(left);
+    return out;
+  }
+
+  void emit(bool is_last) {
+    if (!is_last) findWaiting();
+    std::vector<KeptCall> calls = taken(calls_, [&](const KeptCall &one) {
+      return !is_last && waiting_.contains(one.call.position);
+    });
+    std::vector<Operation> operations = taken(operations_, [&](const Operation &operation) {
+      if (is_last) return false;
+      const auto at = caused_.find(operation.event.call);
+      return at != caused_.end() && (at->second.is_open || waiting_.contains(operation.event.call));
+    });
+    std::vector<KeptMarker> markers = std::exchange(markers_, {});
+    if (is_last) {
+      for (auto &[thread, open] : pushed_)
+        for (KeptMarker &one : open) markers.push_back(std::move(one));
+      for (auto &[range, one] : started_) markers.push_back(std::move(one));
+    }
+    HostEvents slice = stream_.facts().withoutEvents();
+    for (const KeptCall &one : calls) {
+      slice.calls.push_back(one.call);
+      caused_.erase(one.call.position);
+    }
+    slice.operations = std::move(operations);
+    for (const KeptMarker &one : markers) slice.markers.push_back(one.marker);
+    slice.switches = switches_;
+    slice.ended_ns = ended_;
+    sortByTime(slice.calls, &Call::start_ns);
+    sortByTime(slice.operations, &Operation::start_ns);
+    sortByTime(slice.markers, &Marker::time_ns);
+    slice.index();
+    shiftTimes(slice, shift_ns_);
+    take_(slice, is_last ? UINT64_MAX : until());
+  }
+
+  /// When the first operation that is in no slice yet may have begun.
+  uint64_t until() const {
+    uint64_t earliest = reached_;
+    for (const auto &[position, submitted] : pending_) earliest = std::min(earliest, submitted);
+    for (const Operation &operation : operations_)
+      earliest = std::min(earliest, operation.start_ns);
+    return earliest + static_cast<uint64_t>(shift_ns_);
+  }
+
+  const EventStream &stream_;
+  const int64_t shift_ns_;
+  const EventSource::Take &take_;
+  uint64_t reached_ = 0; ///< all that began before was told
+  std::vector<KeptCall> calls_;
+  std::vector<Operation> operations_; ///< that have ended
+  std::vector<KeptMarker> markers_;
+  std::vector<Switch> switches_;
+  std::map<uint32_t, uint64_t> ended_;             ///< by process: its last event
+  std::unordered_map<uint64_t, Caused> caused_;    ///< by call
+  std::unordered_map<uint64_t, uint64_t> pending_; ///< by operation: when it was submitted
+  std::unordered_set<uint64_t> waiting_;           ///< calls that stay for the next slice
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<KeptMarker>> pushed_; ///< by thread
+  std::map<std::pair<uint32_t, uint64_t>, KeptMarker> started_; ///< by process and number
+};
+
+namespace {
+
+/// Who records stacks does so from the first call on.
+bool hasStacks(const std::string &path) {
+  constexpr std::size_t blocks = 16;
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> bytes(events::kBlockBytes);
+  file.seekg(events::kHeaderBytes);
+  for (std::size_t i = 0; i < blocks && file; ++i) {
+    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    const auto size = static_cast<std::size_t>(file.gcount());
+    events::EventHeader event{};
+    for (std::size_t at = sizeof(events::BlockHeader); at + sizeof event <= size;) {
+      std::memcpy(&event, bytes.data() + at, sizeof event);
+      if (event.kind == events::EventKind::call_stack) return true;
+      if (event.words == 0) break;
+      at += std::size_t{event.words} * 8;
+    }
+  }
+  return false;
+}
+
+} // namespace
+
+bool EventSource::isWhole() const {
+  if (whole_) return true;
+  std::error_code error;
+  const uint64_t size = std::filesystem::file_size(path_, error);
+  return error || size <= whole_bytes_ || hasStacks(path_);
+}
+
+Status EventSource::forEachWhole(const Take &take) const {
+  if (whole_) {
+    take(*whole_, UINT64_MAX);
+    return Done{};
+  }
+  auto events = HostEvents::read(path_);
+  if (!events) return std::move(events).error();
+  shiftTimes(*events, shift_ns_);
+  take(*events, UINT64_MAX);
+  return Done{};
+}
+
+Status EventSource::forEach(const Take &take) const {
+  if (isWhole()) return forEachWhole(take);
+  auto stream = EventStream::open(path_);
+  if (!stream) return std::move(stream).error();
+  (*stream)->tellProgressAfter(events_per_slice_);
+  EventSlices slices(**stream, shift_ns_, take);
+  return (*stream)->read(slices, true);
+}
+
+} // namespace fade::host_trace

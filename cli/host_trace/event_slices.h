@@ -1,0 +1,51 @@
+// Host events for writers of files: as a whole, or of a large file in slices, so that memory does
+// not depend on how many there are.
+//
+// A slice is a HostEvents of its own. Calls, those that made them and the operations that they
+// caused are in the same slice, and so are both ends of a range: what is not complete yet waits for
+// the next one. Slices have no stacks, findings and requests for libraries.
+#pragma once
+
+#include "analysis/host_events/event_reader.h"
+#include "base/result.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace fade::host_trace {
+
+class EventSource {
+public:
+  /// Files up to this size are read as a whole, and those with stacks of calls, whatever size they
+  /// have.
+  static constexpr uint64_t kWholeBytes = uint64_t{64} << 20;
+
+  explicit EventSource(const HostEvents &events) : whole_(&events) {}
+  /// `shift_ns`: added to all times.
+  explicit EventSource(std::string path, int64_t shift_ns = 0)
+      : path_(std::move(path)), shift_ns_(shift_ns) {}
+  /// In slices of about so many events, whatever size the file has.
+  EventSource(std::string path, int64_t shift_ns, std::size_t events_per_slice)
+      : path_(std::move(path)), shift_ns_(shift_ns), whole_bytes_(0),
+        events_per_slice_(events_per_slice) {}
+
+  /// No operation of a later slice began before `operations_until`.
+  using Take = std::function<void(const HostEvents &slice, uint64_t operations_until)>;
+  Status forEach(const Take &take) const;
+  /// All at once, whatever size it has.
+  Status forEachWhole(const Take &take) const;
+
+  /// Whether it is one slice.
+  bool isWhole() const;
+
+private:
+  const HostEvents *whole_ = nullptr;
+  std::string path_;
+  int64_t shift_ns_ = 0;
+  uint64_t whole_bytes_ = kWholeBytes;
+  std::size_t events_per_slice_ = 65'536;
+};
+
+} // namespace fade::host_trace

@@ -1,0 +1,81 @@
+#include "launch/recorded_run.h"
+
+#include "host_trace/writer.h"
+
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace fade::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char *kNoRoom = "nothing was recorded: there was no room for it";
+
+} // namespace
+
+void sayWhatIsMissing(const host_trace::HostEvents &events, const std::string &file) {
+  if (events.lost != 0)
+    complain(fmt::format("{} events were not recorded: there was no room for them", events.lost));
+  if (events.damaged != 0)
+    complain(fmt::format("{}: {} blocks are damaged; what follows in them is left out", file,
+                         events.damaged));
+}
+
+void addRecording(RunOptions &options, const std::string &file) {
+  if (!file.empty()) {
+    options.values.emplace_back("FADE_TRACE", file);
+    options.values.emplace_back("FADE_TRACE_FORMAT", "events");
+  }
+  if (const auto early = ownLibrary("libfaderoctx.so")) options.preload.push_back(*early);
+  const bool is_run = valueOf(options.values, "FADE_TRACE_FORMAT") == host_trace::kRunForm;
+  if (const auto messages = ownLibrary("libfademessages.so");
+      messages && is_run && options.messages.value_or(true))
+    options.preload.push_back(*messages);
+}
+
+RecordedRun runRecorded(RunOptions &options, const std::vector<std::string> &application,
+                        const std::string &file) {
+  RecordedRun run;
+  addRecording(options, file);
+  if (const auto code = prepareRun(options, application, true)) {
+    run.exit_code = *code;
+    return run;
+  }
+  run.end = runChild(application);
+  if (run.end.error != 0) {
+    complain(fmt::format("cannot run {}: {}", application[0], std::strerror(run.end.error)));
+    run.exit_code = run.end.exit_code;
+    return run;
+  }
+  run.was_started = true;
+  std::error_code ignored;
+  run.has_events = fs::exists(file, ignored);
+  if (!run.has_events) complain(kNotUsed);
+  return run;
+}
+
+bool hasProcesses(const host_trace::HostEvents &events, const std::string &file) {
+  if (!events.processes.empty()) return true; // else fadeprobe control has made it
+  complain(events.lost == 0 ? kNotUsed : kNoRoom);
+  std::error_code ignored;
+  fs::remove(file, ignored);
+  return false;
+}
+
+RecordedRun recordRun(RunOptions &options, const std::vector<std::string> &application,
+                      const std::string &file) {
+  RecordedRun run = runRecorded(options, application, file);
+  if (!run.has_events) return run;
+  auto events = host_trace::HostEvents::read(file);
+  if (!events) {
+    complain(events.error().message());
+  } else if (hasProcesses(*events, file)) {
+    sayWhatIsMissing(*events, file);
+    run.events = *std::move(events);
+  }
+  return run;
+}
+
+} // namespace fade::cli

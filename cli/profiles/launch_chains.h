@@ -1,0 +1,21 @@
+// Short kernels that begin right after another kernel: the two could share a launch.
+#pragma once
+
+#include "profiles/profile.h"
+
+namespace fade::profile {
+
+/// Dispatches of a kernel before which the GPU did nothing but other kernels, and the host waited
+/// for none of them.
+struct Followers {
+  uint64_t dispatches = 0;
+  std::vector<std::string> after; ///< names of the kernels before it, in order of their names
+};
+
+/// By name of the kernel.
+std::map<std::string, Followers> followersIn(const ProgramDag &program);
+
+/// Adds a finding for each kernel that mostly begins and ends, and follows others.
+void addLaunchOverhead(const ProgramDag &program, Profile &profile);
+
+} // namespace fade::profile
