@@ -1,37 +1,47 @@
-// A folder for what a program that is run writes, which goes with the object.
+// Folders and files for what programs that are run write. They go with the object.
 #pragma once
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <stdlib.h>
 #include <string>
 
 namespace fade::cli {
 
-struct WorkFolder {
-  std::string path;
-  bool is_there = false;
+/// Below TMPDIR, or /tmp; nobody else can look into it.
+class TemporaryFolder {
+public:
+  /// Its name begins with `prefix`.
+  explicit TemporaryFolder(const std::string &prefix = "fadeprobe");
+  ~TemporaryFolder() { remove(); }
+  TemporaryFolder(const TemporaryFolder &) = delete;
+  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
 
-  WorkFolder() {
-    std::error_code error;
-    const std::filesystem::path where = std::filesystem::temp_directory_path(error);
-    path = ((error ? std::filesystem::path("/tmp") : where) / "fadeprobe-XXXXXX").string();
-    is_there = mkdtemp(path.data()) != nullptr;
-  }
-  WorkFolder(const WorkFolder &) = delete;
-  WorkFolder &operator=(const WorkFolder &) = delete;
-  ~WorkFolder() {
-    std::error_code ignored;
-    if (is_there) std::filesystem::remove_all(path, ignored);
-  }
+  bool isThere() const { return is_there_; }
+  const std::string &path() const { return path_; }
+  /// It outlives the object.
+  void keep() { is_there_ = false; }
+  void remove();
+
+private:
+  std::string path_;
+  bool is_there_ = false;
 };
 
-/// Empty if the file cannot be read.
-inline std::string contentsOf(const std::string &path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return std::move(text).str();
-}
+class TemporaryFile {
+public:
+  TemporaryFile();
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile &) = delete;
+  TemporaryFile &operator=(const TemporaryFile &) = delete;
+
+  const std::string &path() const { return path_; }
+  /// An errno if it cannot be made, or 0.
+  int error() const { return error_; }
+
+private:
+  std::string path_;
+  int error_ = 0;
+};
+
+/// Of a file; empty if it cannot be read.
+std::string contentsOf(const std::string &path);
 
 } // namespace fade::cli

@@ -34,11 +34,11 @@ Result<report::RunLog> countVersion(const CaptureLine &capture, const std::strin
 Result<ModeledVersions> modelVersions(const CaptureLine &capture, const std::string &code) {
   constexpr std::chrono::hours patience(1);
   constexpr double least = 0.01; // less is equal
-  const WorkFolder folder;
-  if (!folder.is_there) return Error::of("no temporary folder can be made");
-  auto before = countVersion(capture, "", folder.path + "/captured.jsonl", patience);
+  const TemporaryFolder folder;
+  if (!folder.isThere()) return Error::of("no temporary folder can be made");
+  auto before = countVersion(capture, "", folder.path() + "/captured.jsonl", patience);
   if (!before) return std::move(before).error();
-  auto after = countVersion(capture, code, folder.path + "/other.jsonl", patience);
+  auto after = countVersion(capture, code, folder.path() + "/other.jsonl", patience);
   if (!after) return std::move(after).error();
   std::vector<compare::Subject> first = compare::measuresOf(*before),
                                 second = compare::measuresOf(*after);

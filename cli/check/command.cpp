@@ -2,6 +2,7 @@
 
 #include "base/child.h"
 #include "base/run_folder.h"
+#include "base/temporary.h"
 #include "base/write_file.h"
 #include "captures/listing.h"
 #include "check/baseline.h"
@@ -33,29 +34,6 @@ namespace fade::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The folder in which the application's processes leave what they find. Gone at the end.
-class Folder {
-public:
-  Folder() {
-    std::error_code error;
-    std::string name = (fs::temp_directory_path(error) / "fade-check-XXXXXX").string();
-    if (!error && mkdtemp(name.data())) path_ = name;
-  }
-  ~Folder() { remove(); }
-  Folder(const Folder &) = delete;
-  Folder &operator=(const Folder &) = delete;
-
-  const std::string &path() const { return path_; }
-  void remove() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-    path_.clear();
-  }
-
-private:
-  std::string path_;
-};
 
 /// The software GPU that the program has code for; the usual one if that cannot be said.
 std::string gpuFor(const CheckOptions &options, const std::vector<std::string> &application) {
@@ -388,8 +366,8 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
   }
   std::optional<RunLaunch> launch;
   if (!options.output.empty() && !(launch = RunLaunch::begin(options.output))) return kUsageError;
-  Folder folder;
-  if (folder.path().empty()) {
+  TemporaryFolder folder("fade-check"); // where the application's processes leave what they find
+  if (!folder.isThere()) {
     complain("check: cannot make a folder for temporary files");
     return 1;
   }

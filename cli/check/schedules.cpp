@@ -1,6 +1,7 @@
 #include "check/schedules.h"
 
 #include "base/child.h"
+#include "base/temporary.h"
 #include "capture/reader.h"
 #include "captures/listing.h"
 #include "codeobj/demangle.h"
@@ -110,14 +111,14 @@ std::vector<FoundFinding> tryOrdersOf(const OrdersOfApplication &wanted) {
   constexpr auto longest = std::chrono::minutes(10);
   std::vector<FoundFinding> findings;
   std::error_code error;
-  std::string folder = (fs::temp_directory_path(error) / "fade-schedules-XXXXXX").string();
-  if (error || !mkdtemp(folder.data())) {
+  TemporaryFolder folder("fade-schedules");
+  if (!folder.isThere()) {
     complain("check: --schedules: cannot make a folder for captures");
     return findings;
   }
-  captureInto(folder, wanted);
-  const std::vector<std::string> captures = capturesIn(folder);
-  const double megabytes = static_cast<double>(bytesIn(folder)) / 1e6;
+  captureInto(folder.path(), wanted);
+  const std::vector<std::string> captures = capturesIn(folder.path());
+  const double megabytes = static_cast<double>(bytesIn(folder.path())) / 1e6;
   const auto until = std::chrono::steady_clock::now() + longest;
   uint64_t tried = 0, different = 0, failed = 0;
   for (const std::string &capture : captures) {
@@ -136,10 +137,10 @@ std::vector<FoundFinding> tryOrdersOf(const OrdersOfApplication &wanted) {
   if (tried < wanted.count * captures.size())
     said += fmt::format("; {} were left out, because ten minutes are over",
                         wanted.count * captures.size() - tried);
-  if (findings.empty())
-    fs::remove_all(folder, error);
-  else
-    said += fmt::format("; captures of these are kept in {}", folder);
+  if (!findings.empty()) {
+    folder.keep();
+    said += fmt::format("; captures of these are kept in {}", folder.path());
+  }
   complain(said);
   return findings;
 }

@@ -2,6 +2,7 @@
 
 #include "base/child.h"
 #include "base/recording.h"
+#include "base/temporary.h"
 #include "kernels/block_counted_run.h"
 #include "kernels/listing.h"
 #include "launch/observed_kernels.h"
@@ -20,30 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file with a name of its own that goes away.
-class Temporary {
-public:
-  Temporary() {
-    std::error_code error;
-    const fs::path folder = fs::temp_directory_path(error);
-    path_ = (error ? fs::path("/tmp") : folder) / "fadeprobe-XXXXXX";
-    const int fd = mkstemp(path_.data());
-    error_ = fd < 0 ? errno : 0;
-    if (fd >= 0) close(fd);
-  }
-  ~Temporary() {
-    if (error_ == 0) unlink(path_.c_str());
-  }
-  Temporary(const Temporary &) = delete;
-  Temporary &operator=(const Temporary &) = delete;
-  const std::string &path() const { return path_; }
-  int error() const { return error_; }
-
-private:
-  std::string path_;
-  int error_ = 0;
-};
-
 std::string ownPath() {
   std::error_code error;
   return fs::read_symlink("/proc/self/exe", error).string();
@@ -54,7 +31,7 @@ std::string ownPath() {
 Result<report::RunLog> linesOf(std::vector<std::string> words,
                                const std::vector<std::string> &application,
                                const std::string &what) {
-  const Temporary lines;
+  const TemporaryFile lines;
   if (lines.error() != 0)
     return Error::of(
         fmt::format("cannot write {}: {}", lines.path(), std::strerror(lines.error())));

@@ -311,8 +311,8 @@ std::string checkRecords(std::string_view json_lines, const FadePlaces &places) 
 std::vector<ProbeResult> probeFade(const ProbeOptions &options, const std::string &libfade,
                                    std::string obstacle) {
   std::vector<ProbeResult> results;
-  const cli::WorkFolder folder;
-  if (obstacle.empty() && !folder.is_there) obstacle = "no folder for temporary files";
+  const cli::TemporaryFolder folder;
+  if (obstacle.empty() && !folder.isThere()) obstacle = "no folder for temporary files";
   std::optional<double> plain;
   for (const Run &run : kRuns) {
     ProbeResult result;
@@ -322,7 +322,7 @@ std::vector<ProbeResult> probeFade(const ProbeOptions &options, const std::strin
       results.push_back(std::move(result));
       continue;
     }
-    const std::string report = fmt::format("{}/{}.json", folder.path, run.stage);
+    const std::string report = fmt::format("{}/{}.json", folder.path(), run.stage);
     const cli::SupervisedEnd end = cli::runSupervised(
         {options.program, run.program},
         variablesOf(run, options, libfade, report, "MessageLogger;BlockCounts"), options.timeout);
@@ -335,7 +335,7 @@ std::vector<ProbeResult> probeFade(const ProbeOptions &options, const std::strin
   if (!obstacle.empty())
     results.push_back({Outcome::skipped, "fade-often", obstacle, 0});
   else
-    results.push_back(probeOften(options, libfade, folder.path));
+    results.push_back(probeOften(options, libfade, folder.path()));
   return results;
 }
 

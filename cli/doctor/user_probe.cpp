@@ -143,7 +143,9 @@ private:
   void clocks(ProbeResult &result);
   void capture(ProbeResult &result);
 
-  std::string file(std::string_view name) const { return fmt::format("{}/{}", folder_.path, name); }
+  std::string file(std::string_view name) const {
+    return fmt::format("{}/{}", folder_.path(), name);
+  }
   /// Compiles the program in these modes; false if that failed, and then the result says why.
   bool build(const std::string &modes, const std::string &program, ProbeResult &result);
   /// Runs fadeprobe with these words; false as above.
@@ -153,7 +155,7 @@ private:
   static void judge(const std::string &wrong, std::string_view right, ProbeResult &result);
 
   const UserProbe &probe_;
-  cli::WorkFolder folder_;
+  cli::TemporaryFolder folder_;
   std::string compiler_, summary_, counts_;
 };
 
@@ -292,7 +294,7 @@ std::vector<ProbeResult> Stages::run() {
     result.stage = name;
     if (!probe_.obstacle.empty())
       result.text = probe_.obstacle;
-    else if (!folder_.is_there)
+    else if (!folder_.isThere())
       result.text = "no folder for temporary files";
     else if (stage != &Stages::compile && compiler_.empty())
       result.text = "because no program was compiled";
