@@ -62,8 +62,9 @@ bool InitCheck::needsOld(const ObservedAccess &access) {
 bool InitCheck::isWhole() {
   constexpr uint32_t first = 8, most = 1 << 16;
   Whole &whole = whole_[last_->number % whole_.size()];
-  if (whole.base != last_->base || whole.generation != generation_)
-    whole = {last_->base, generation_, false, first, first};
+  const uint64_t unmarked = WrittenMemory::instance().timesUnmarked();
+  if (whole.base != last_->base || whole.generation != generation_ || whole.unmarked != unmarked)
+    whole = {last_->base, generation_, unmarked, false, first, first};
   if (whole.is_written || --whole.left != 0) return whole.is_written;
   whole.is_written = WrittenMemory::instance().isWritten(last_->base, last_->end() - last_->base);
   whole.left = whole.patience = std::min(whole.patience * 2, most);

@@ -64,7 +64,7 @@ private:
   const Looked *last_ = looked_.data();
   /// Allocations that scattered loads go to. What is written stays so until it is freed.
   struct Whole {
-    uint64_t base = 0, generation = 0;
+    uint64_t base = 0, generation = 0, unmarked = 0;
     bool is_written = false;
     uint32_t left = 0, patience = 0; ///< loads until it is looked at again
   };

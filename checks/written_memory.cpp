@@ -82,6 +82,7 @@ void WrittenMemory::unmark(uint64_t address, uint64_t size) {
                [&](uint64_t word, uint64_t mask) { chunk->bits[word].fetch_and(~mask); });
     at = next;
   }
+  times_unmarked_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void WrittenMemory::mark(uint64_t address, uint64_t size) {

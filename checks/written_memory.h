@@ -30,6 +30,8 @@ public:
   void mark(uint64_t address, uint64_t size);
   /// What is there now is a copy of what nobody wrote.
   void unmark(uint64_t address, uint64_t size);
+  /// How often that happened: what was known to be written before may no longer be.
+  uint64_t timesUnmarked() const { return times_unmarked_.load(std::memory_order_relaxed); }
   /// A copy that HIP may make with the CPU.
   void markHostCopy(uint64_t address, uint64_t size);
   /// From now on all such copies are told by markHostCopy().
@@ -55,6 +57,7 @@ private:
   mutable std::shared_mutex mutex_;
   std::unordered_map<uint64_t, std::unique_ptr<Chunk>> chunks_; ///< by address / kChunk
   std::atomic<bool> explains_{false};
+  std::atomic<uint64_t> times_unmarked_{0};
   enum class Copied : uint8_t { unseen, only_copies, others };
   std::mutex copied_mutex_;
   std::unordered_map<uint64_t, Copied> copied_; ///< pages that copies wrote in part, by number

@@ -65,6 +65,16 @@ template <bool broken> __global__ void use_copy(const int *p, int *out) {
   if (p[threadIdx.x] > 4) out[threadIdx.x] = 1; // finds: init says: byte 64 of allocation
 }
 
+// A table that was written, read here and there until that is known, and then in part replaced.
+template <bool broken> __global__ void replaced_in_part(int *table, const int *by, int *out) {
+  int sum = 0;
+  for (int i = 0; i < 40; ++i) sum += table[threadIdx.x * 251 + i];
+  __syncthreads();
+  table[threadIdx.x * 251] = by[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = sum + table[(63 - threadIdx.x) * 251]; // finds: init
+}
+
 // Of two buffers that take turns, the other one is read first.
 template <bool broken> __global__ void ping_pong(const int *from, int *to) {
   to[threadIdx.x] = from[threadIdx.x] + 1; // finds: init
@@ -234,6 +244,11 @@ template <bool broken> int run() {
     use_copy<broken><<<1, 64>>>(c.data, used.data);
     HIP(hipMemcpy(host.data(), c.data, 64, hipMemcpyDeviceToHost)); // what was written
     fetch(used);
+  }
+  {
+    Device<int> table(1 << 14), by(64, !broken);
+    replaced_in_part<broken><<<1, 64>>>(table.data, by.data, out.data);
+    fetch(out);
   }
   {
     Device<int> a(64), b(64, false);
