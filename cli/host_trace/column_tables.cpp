@@ -54,9 +54,10 @@ std::optional<uint64_t> unlessZero(uint64_t value) {
 /// Where the files of this process go, and when its clock began.
 class Folder {
 public:
-  Folder(const EventStream &stream, std::string path, std::string partition)
+  Folder(const EventStream &stream, std::string path, std::string partition,
+         std::optional<int64_t> to_unix_ns)
       : stream_(stream), path_(std::move(path)), partition_(std::move(partition)),
-        to_unix_(stream.facts().realtime_ns - stream.facts().monotonic_ns) {}
+        to_unix_(to_unix_ns.value_or(stream.facts().realtime_ns - stream.facts().monotonic_ns)) {}
 
   int64_t unixTime(uint64_t ns) const { return static_cast<int64_t>(ns) + to_unix_; }
   std::string_view aboutTimes() const { return stream_.aboutTimes(); }
@@ -301,8 +302,9 @@ bool isBefore(const RangeRow &a, const RangeRow &b) {
 
 class ColumnTables::Tables final : public RowSink {
 public:
-  Tables(const EventStream &stream, const std::string &path, const std::string &partition)
-      : folder_(stream, path, partition),
+  Tables(const EventStream &stream, const std::string &path, const std::string &partition,
+         std::optional<int64_t> to_unix_ns)
+      : folder_(stream, path, partition, to_unix_ns),
         calls_(folder_, "calls",
                callColumns(folder_, [this](const CallRow &call) { return kernelOf(call); }),
                [](const CallRow &a, const CallRow &b) {
@@ -367,17 +369,20 @@ private:
 };
 
 ColumnTables::ColumnTables(std::unique_ptr<EventStream> stream, const std::string &folder,
-                           const std::string &partition)
-    : stream_(std::move(stream)), tables_(std::make_unique<Tables>(*stream_, folder, partition)),
+                           const std::string &partition, std::optional<int64_t> to_unix_ns)
+    : stream_(std::move(stream)),
+      tables_(std::make_unique<Tables>(*stream_, folder, partition, to_unix_ns)),
       rows_(*stream_, *tables_) {}
 ColumnTables::~ColumnTables() = default;
 
 Result<std::unique_ptr<ColumnTables>> ColumnTables::open(const std::string &events,
                                                          const std::string &folder,
-                                                         const std::string &partition) {
+                                                         const std::string &partition,
+                                                         std::optional<int64_t> to_unix_ns) {
   auto stream = EventStream::open(events);
   if (!stream) return std::move(stream).error();
-  return std::unique_ptr<ColumnTables>(new ColumnTables(*std::move(stream), folder, partition));
+  return std::unique_ptr<ColumnTables>(
+      new ColumnTables(*std::move(stream), folder, partition, to_unix_ns));
 }
 
 Status ColumnTables::read() { return stream_->read(rows_, false); }
@@ -393,8 +398,8 @@ Status ColumnTables::finish() {
 }
 
 Status writeColumnTables(const std::string &events, const std::string &folder,
-                         const std::string &partition) {
-  auto tables = ColumnTables::open(events, folder, partition);
+                         const std::string &partition, std::optional<int64_t> to_unix_ns) {
+  auto tables = ColumnTables::open(events, folder, partition, to_unix_ns);
   if (!tables) return std::move(tables).error();
   return (*tables)->finish();
 }

@@ -12,7 +12,9 @@
 #include "host_trace/event_stream.h"
 #include "host_trace/trace_rows.h"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace fade::host_trace {
@@ -20,9 +22,12 @@ namespace fade::host_trace {
 class ColumnTables {
 public:
   /// `partition`: "host=node1/rank=3". Files of the same host, rank and process are replaced;
-  /// others stay.
-  static Result<std::unique_ptr<ColumnTables>>
-  open(const std::string &events, const std::string &folder, const std::string &partition);
+  /// others stay. `to_unix_ns`: what is added to the times of events; nothing: what their file
+  /// says.
+  static Result<std::unique_ptr<ColumnTables>> open(const std::string &events,
+                                                    const std::string &folder,
+                                                    const std::string &partition,
+                                                    std::optional<int64_t> to_unix_ns = {});
   ~ColumnTables();
   ColumnTables(const ColumnTables &) = delete;
   ColumnTables &operator=(const ColumnTables &) = delete;
@@ -39,7 +44,7 @@ public:
 private:
   class Tables;
   explicit ColumnTables(std::unique_ptr<EventStream> stream, const std::string &folder,
-                        const std::string &partition);
+                        const std::string &partition, std::optional<int64_t> to_unix_ns);
 
   std::unique_ptr<EventStream> stream_;
   std::unique_ptr<Tables> tables_;
@@ -48,6 +53,6 @@ private:
 
 /// All at once, of events that are complete.
 Status writeColumnTables(const std::string &events, const std::string &folder,
-                         const std::string &partition);
+                         const std::string &partition, std::optional<int64_t> to_unix_ns = {});
 
 } // namespace fade::host_trace

@@ -78,9 +78,8 @@ private:
     for (const std::string &about : times)
       if (!about.empty()) text += about + '\n';
     if (!ranks.empty() && ranks.size() < expected)
-      text += fmt::format("{} of the job's {} ranks {} not in this view\n",
-                          expected - ranks.size(), expected,
-                          expected - ranks.size() == 1 ? "is" : "are");
+      text += fmt::format("{} of the job's {} ranks {} not in this view\n", expected - ranks.size(),
+                          expected, expected - ranks.size() == 1 ? "is" : "are");
     if (const std::size_t number = jobs(); number > 1)
       text += fmt::format("{} jobs have written into this folder; what follows is of all of them\n",
                           number);

@@ -385,6 +385,7 @@ Status writeRun(const host_trace::Run &run, const LogOptions &options) {
     return Error{run.path, "", 0,
                  "JSON lines are of one process: name its file (host=.../rank=.../pid=.../events)"};
   const host_trace::CommonClock clock = commonClock(run);
+  const ClockReading &first = run.members[0].summary.process.clocks;
   std::error_code ignored;
   if (!options.append && !host_trace::isFolderForm(format)) fs::remove(options.output, ignored);
   for (std::size_t i = 0; i < run.members.size(); ++i) {
@@ -393,7 +394,9 @@ Status writeRun(const host_trace::Run &run, const LogOptions &options) {
     if (host_trace::isFolderForm(format)) {
       const std::string partition =
           partitionOf(process.host, std::to_string(process.rank.value_or(0)));
-      if (Status status = host_trace::writeColumnTables(member.events(), options.output, partition);
+      if (Status status = host_trace::writeColumnTables(member.events(), options.output, partition,
+                                                        clock.offsets_ns[i] + first.realtime_ns -
+                                                            first.monotonic_ns);
           !status)
         return status;
       continue;

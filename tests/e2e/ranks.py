@@ -15,6 +15,9 @@ import time
 import fade
 from fade import PROBE, program
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../parquet"))
+import parquet_file
+
 PLAIN, DL, OVERRUN, MPI_RANKS, MPICH_RANKS = program("plain"), program("dl_calls"), program("overrun"), program("mpi_ranks"), program("mpich_ranks")
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
 RANK = "OMPI_COMM_WORLD_RANK"
@@ -165,7 +168,7 @@ class Tests(fade.Test):
         result = self.in_front(4, BY_RANK, ["--ranks", "0,2-3"])
         self.assertEqual(result.said, [])
         self.assertEqual(sorted(self.members()), [0, 2, 3])
-        self.assertIn("1 of the job's 4 ranks are not in this view\n", self.look())
+        self.assertIn("1 of the job's 4 ranks is not in this view\n", self.look())
         behind = self.path("behind/")
         result = self.done([*MPIRUN, "-np", 2, PROBE, "trace", "-o", behind, "--ranks", "1", "--", *BY_RANK])
         self.assertEqual((sorted(self.members(behind)), result.said), ([1], []))
@@ -677,11 +680,21 @@ if __name__ == '__main__':
                 with open(name, "w") as file:
                     file.writelines(json.dumps(line) + "\n" for line in lines)
 
+        def starts():
+            self.look("--format", "parquet", "-o", self.path("tables"))
+            found = {}
+            for name in glob.glob(self.path("tables/calls/*/*/*.parquet")):
+                table = parquet_file.ParquetFile(name)
+                found[name.split("/")[-3]] = min(row[table.columns.index("start_ns")] for row in table.rows)
+            return found.pop("host=elsewhere") - found.popitem()[1]
+
         change(server=False)
+        self.assertAlmostEqual(starts() / minute, 1, delta=0.5)
         text = self.look()
         self.assertRegex(text, r"\nclocks: 2 hosts, by their synchronized clocks: error up to ")
         self.assertRegex(text, r"\nclocks: elsewhere begins (59|60)\.\d+ s after the others: its clock may be off by that\n")
         change(server=True)
+        self.assertAlmostEqual(starts() / minute, 0, delta=0.5)
         text = self.look()
         self.assertRegex(text, r"\nclocks: 2 hosts, by the clock of the file server: error up to 20\.\d ms\n")
         self.assertIn("\nclocks: the clock of elsewhere differs from the file server's by 60.00 s\n", text)
