@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
   if (!synchronize || synchronize() != 0) wrong = 1;
   MPI_Barrier(world);
   for (int i = 0; i < rounds; ++i) {
-    usleep(rank == slow ? 32'000 : 2'000);
+    usleep(rank == slow ? 120'000 : 2'000);
     int all = 0;
     MPI_Allreduce(&rank, &all, 1, integer, sum, world);
     wrong += all != size * (size - 1) / 2;
