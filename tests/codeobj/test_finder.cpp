@@ -3,6 +3,7 @@
 #include "codeobj/finder.h"
 #include "support.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
