@@ -1,5 +1,6 @@
 #include "check/baseline.h"
 
+#include "base/messages.h"
 #include "check/causes.h"
 #include "checks/options.h"
 
@@ -85,6 +86,14 @@ Result<Baseline> Baseline::read(const std::string &path) {
     all.ids_.insert(id->get<std::string>());
   }
   return all;
+}
+
+std::optional<Baseline> Baseline::of(const std::string &path) {
+  if (path.empty()) return Baseline();
+  auto baseline = read(path);
+  if (baseline) return *std::move(baseline);
+  complain("--baseline: " + baseline.error().message());
+  return std::nullopt;
 }
 
 void Baseline::mark(std::vector<FoundFinding> &findings) const {

@@ -5,6 +5,7 @@
 #include "base/result.h"
 #include "check/finding_reader.h"
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ class Baseline {
 public:
   /// JSON lines that `fadeprobe check --json` has written.
   static Result<Baseline> read(const std::string &path);
+  /// Of --baseline; an empty one without a path. Nothing, after a line that says why, if it cannot
+  /// be read.
+  static std::optional<Baseline> of(const std::string &path);
 
   bool knows(const std::string &id) const { return ids_.contains(id); }
   std::size_t size() const { return ids_.size(); }

@@ -340,15 +340,8 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
     }
     suppressions = std::move(*read);
   }
-  Baseline baseline;
-  if (!options.baseline.empty()) {
-    auto read = Baseline::read(options.baseline);
-    if (!read) {
-      complain("--baseline: " + read.error().message());
-      return kUsageError;
-    }
-    baseline = std::move(*read);
-  }
+  const std::optional<Baseline> baseline = Baseline::of(options.baseline);
+  if (!baseline) return kUsageError;
   for (const auto &[file, option] :
        {std::pair(&options.sarif, "--sarif: "), {&options.junit, "--junit: "}})
     if (!file->empty() && !canWriteText(option, *file)) return kUsageError;
@@ -409,8 +402,8 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
   groupByCause(run.findings);
   setIds(run.findings);
   suppressed += suppressIn(run); // by id
-  baseline.mark(run.findings);
-  Known known_findings{!options.baseline.empty(), 0, baseline.gone(run.findings)};
+  baseline->mark(run.findings);
+  Known known_findings{!options.baseline.empty(), 0, baseline->gone(run.findings)};
   for (const FoundFinding &f : run.findings) known_findings.findings += f.is_known;
   if (launch && RunLaunch::isBehindLauncher() && run.processes == 0) {
     // It is none of --ranks, or has not used the GPU.

@@ -204,15 +204,8 @@ int showRunFindings(const CheckOptions &options) {
              "--error-exitcode apply; give the others when the application is checked");
     return kUsageError;
   }
-  Baseline baseline;
-  if (!options.baseline.empty()) {
-    auto read = Baseline::read(options.baseline);
-    if (!read) {
-      complain("--baseline: " + read.error().message());
-      return kUsageError;
-    }
-    baseline = std::move(*read);
-  }
+  const std::optional<Baseline> baseline = Baseline::of(options.baseline);
+  if (!baseline) return kUsageError;
   MergedRun run;
   for (const std::string &folder : host_trace::processFolders(options.capture)) {
     const auto process = host_trace::readRunProcess(folder);
@@ -225,7 +218,7 @@ int showRunFindings(const CheckOptions &options) {
   const std::vector<const Merged *> all = inOrder(run);
   std::vector<const Merged *> order; // what is new
   for (const Merged *merged : all)
-    if (!baseline.knows(textIn(merged->json, "id"))) order.push_back(merged);
+    if (!baseline->knows(textIn(merged->json, "id"))) order.push_back(merged);
   const std::size_t known = all.size() - order.size();
   for (std::size_t i = 0; i < std::min(options.most, order.size()); ++i)
     fmt::print(stderr, "{}\n", withPlaces(*order[i], run.processes));

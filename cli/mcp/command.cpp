@@ -1,6 +1,7 @@
 #include "mcp/command.h"
 
 #include "base/messages.h"
+#include "base/temporary.h"
 #include "mcp/runs.h"
 #include "mcp/server.h"
 
@@ -40,12 +41,12 @@ public:
 
   Result<std::string> fresh(const std::string &what) {
     if (folder_.empty()) {
-      std::error_code error;
-      std::string name = (fs::temp_directory_path(error) / "fade-mcp-XXXXXX").string();
-      if (!mkdtemp(name.data()))
+      TemporaryFolder folder("fade-mcp");
+      if (!folder.isThere())
         return Error::of(
-            fmt::format("{}: {} (--output names another)", name, std::strerror(errno)));
-      folder_ = name;
+            fmt::format("{}: {} (--output names another)", folder.path(), std::strerror(errno)));
+      folder.keep();
+      folder_ = folder.path();
     }
     for (;; ++last_) { // others may use the folder, too
       std::error_code error;
