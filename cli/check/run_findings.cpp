@@ -231,8 +231,8 @@ int showRunFindings(const CheckOptions &options) {
       order.size() == 1 ? "" : "s", run.dispatches, run.dispatches == 1 ? "" : "es", run.processes,
       run.processes == 1 ? "" : "es", run.ranks.empty() ? "" : ", ranks ", rankList(run.ranks));
   if (known != 0) text += fmt::format("; {} in the baseline", known);
-  if (baseline.size() > known)
-    text += fmt::format("; {} of the baseline not found any more", baseline.size() - known);
+  if (baseline->size() > known)
+    text += fmt::format("; {} of the baseline not found any more", baseline->size() - known);
   complain(text);
   const std::string lines = jsonLines(all, options.most); // the next baseline
   bool is_written = options.json.empty() || writeFile(options.json, lines);
