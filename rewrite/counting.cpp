@@ -422,6 +422,12 @@ private:
     jumps_.push_back({put({"s_branch 0"}), in_.program.entries.front(), false});
   }
 
+  /// gfx12: what the scalar unit writes must not be read at once where vector instructions have
+  /// read the register before.
+  void waitForScalars(std::vector<std::string> &lines) const {
+    if (target_.version.major == 12) lines.push_back("s_wait_alu 0xfffe");
+  }
+
   /// Counts in a lane of a vector register, without VCC.
   void countInLane(const Counter &c, std::vector<std::string> &lines) const {
     const char *add = target_.version.major == 9 ? "v_add_u32_e32" : "v_add_nc_u32_e32";
@@ -430,6 +436,7 @@ private:
     if (has_lanes)
       lines.insert(lines.end(),
                    {lanesOf(*temporary_), fmt::format("s_cselect_b32 s{}, 1, 0", execution_)});
+    if (has_lanes) waitForScalars(lines);
     lines.push_back(is_wave32_ ? fmt::format("s_bfm_b32 exec_lo, 1, {}", c.lane)
                                : fmt::format("s_bfm_b64 exec, 1, {}", c.lane));
     lines.push_back(has_lanes ? fmt::format("{0} v{1}, s{2}, v{1}", add, c.executions, execution_)
@@ -437,7 +444,8 @@ private:
     if (has_lanes) lines.push_back(fmt::format("{0} v{1}, s{2}, v{1}", add, c.lanes, *temporary_));
     lines.push_back(restoreExec());
     // Results under another EXEC must not meet on their way to an instruction that reads both.
-    if (target_.version.major == 11) lines.push_back("s_waitcnt_depctr 0xfff");
+    if (target_.version.major >= 11)
+      lines.push_back(target_.version.major == 11 ? "s_waitcnt_depctr 0xfff" : "s_wait_alu 0xfff");
   }
 
   /// As the observer counts: an execution without lanes is none. s_bcnt1 says in SCC whether there
@@ -490,9 +498,11 @@ private:
         target_.version.major >= 11 ? "global_atomic_add_u64" : "global_atomic_add_x2";
     for (std::size_t first = 0; first < all.size(); first += wave) {
       const std::size_t count = std::min(wave, all.size() - first);
-      if (done != 0)
+      if (done != 0) {
         lines.insert(lines.end(), {fmt::format("s_add_u32 s4, s4, {}", done * sizeof(fade_counter)),
                                    "s_addc_u32 s5, s5, 0"});
+        waitForScalars(lines);
+      }
       done = count;
       lines.push_back(count == wave ? execTo("-1")
                       : is_wave32_  ? fmt::format("s_bfm_b32 exec_lo, {}, 0", count)
@@ -522,6 +532,18 @@ private:
     }
   }
 
+  /// Waits for loads, all of them or those by the scalar unit.
+  void waitForLoads(bool is_scalar, std::vector<std::string> &lines) const {
+    if (target_.version.major < 12) {
+      lines.push_back("s_waitcnt 0");
+      return;
+    }
+    if (!is_scalar)
+      lines.insert(lines.end(),
+                   {"s_wait_loadcnt_dscnt 0", "s_wait_samplecnt 0", "s_wait_bvhcnt 0"});
+    lines.push_back("s_wait_kmcnt 0");
+  }
+
   /// All waves end here.
   void writeEnd() {
     end_ = static_cast<uint32_t>(out_.code.size());
@@ -533,7 +555,7 @@ private:
           target_.version.major == 9 ? "hwreg(HW_REG_HW_ID, 8, 8)" : "hwreg(HW_REG_HW_ID1, 10, 10)";
       const unsigned control = arguments_ == 0 ? 2 : 0, copy = arguments_ == 0 ? 0 : 2;
       // Loads may still be under way to registers that are used here.
-      lines.push_back("s_waitcnt 0");
+      waitForLoads(false, lines);
       if (has_matrix_) lines.insert(lines.end(), {"s_nop 15", "s_nop 15"});
       const char *load2 = is_gfx11 ? "s_load_b64" : "s_load_dwordx2";
       const char *load4 = is_gfx11 ? "s_load_b128" : "s_load_dwordx4";
@@ -541,15 +563,19 @@ private:
                                              pairOf(arguments_), controlOffset(in_.kernel)),
                                  execTo("-1"), "v_mbcnt_lo_u32_b32 v0, -1, 0"});
       if (!is_wave32_) lines.push_back("v_mbcnt_hi_u32_b32 v0, -1, v0");
-      lines.insert(lines.end(),
-                   {"v_lshlrev_b32_e32 v0, 4, v0", "s_waitcnt 0",
-                    fmt::format("s_getreg_b32 s{}, {}", copy, place),
-                    fmt::format("{} s[4:7], {}, {:#x}", load4, pairOf(control),
-                                offsetof(fade_control, copies)),
-                    "s_waitcnt 0", "s_bitset0_b32 s7, 31",
-                    fmt::format("s_and_b32 s{0}, s{0}, s7", copy),
-                    fmt::format("s_mul_i32 s{0}, s{0}, s6", copy),
-                    fmt::format("s_add_u32 s4, s4, s{}", copy), "s_addc_u32 s5, s5, 0"});
+      lines.push_back("v_lshlrev_b32_e32 v0, 4, v0");
+      waitForLoads(true, lines);
+      lines.insert(lines.end(), {fmt::format("s_getreg_b32 s{}, {}", copy, place),
+                                 fmt::format("{} s[4:7], {}, {:#x}", load4, pairOf(control),
+                                             offsetof(fade_control, copies))});
+      waitForLoads(true, lines);
+      for (const std::string &line :
+           {fmt::format("s_bitset0_b32 s7, 31"), fmt::format("s_and_b32 s{0}, s{0}, s7", copy),
+            fmt::format("s_mul_i32 s{0}, s{0}, s6", copy),
+            fmt::format("s_add_u32 s4, s4, s{}", copy), fmt::format("s_addc_u32 s5, s5, 0")}) {
+        lines.push_back(line);
+        waitForScalars(lines);
+      }
       std::size_t done = 0;
       for (const Kind kind : kKinds) addToMemory(kind, lines, done);
     }

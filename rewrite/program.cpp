@@ -1,5 +1,7 @@
 #include "rewrite/program.h"
 
+#include "fade/gpu.h"
+#include "isa/added_opcodes.h"
 #include "isa/llvm_mc.h"
 
 #include <algorithm>
@@ -47,11 +49,60 @@ std::optional<uint32_t> constant(unsigned operand, uint32_t literal) {
   return std::nullopt;
 }
 
+/// Adds `count` scalar registers from an operand on, if it names scalar registers.
+void addOperand(unsigned operand, unsigned count, std::bitset<128> &to) {
+  if (operand >= kScalarRegisters) return;
+  for (unsigned r = operand; r < operand + count && r < to.size(); ++r) to.set(r);
+}
+
+/// Scalar registers that an instruction reads which LLVM 19 does not know. It writes none.
+void addScalarsOf(const sim::AddedInstruction &added, std::span<const uint8_t> code,
+                  std::bitset<128> &to) {
+  using enum sim::AddedEncoding;
+  constexpr unsigned fields[] = {0, 9, 18}; // of sources, 9 bits each
+  const uint32_t low = *read<uint32_t>(code, 0), high = *read<uint32_t>(code, 4);
+  const sim::AddedOpcode &row = *added.opcode;
+  const bool is_short = added.size == 4 || !(low >> 31);
+  switch (row.encoding) {
+  case ds: return;
+  case global: addOperand(high >> 16 & 127, 2, to); return;
+  case mubuf_lds:
+    addOperand((high >> 16 & 31) * 4, 4, to);
+    addOperand(high >> 24, 1, to);
+    return;
+  default: break;
+  }
+  if (is_short) {
+    constexpr unsigned sdwa = 249;
+    const unsigned source = low & 511;
+    addOperand(source, row.src[0], to);
+    if (source == sdwa && (high >> 23 & 1)) addOperand(high & 255, 1, to); // S0
+    return;
+  }
+  // With scales, they come first, in an instruction of their own.
+  const uint32_t sources = added.size == 16 ? *read<uint32_t>(code, 12) : high;
+  for (unsigned i = 0; i < 3; ++i) addOperand(sources >> fields[i] & 511, row.src[i], to);
+  if (added.size == 16)
+    for (unsigned i = 0; i < 2; ++i) addOperand(high >> fields[i] & 511, 1, to);
+}
+
+/// gfx12 calls some instructions by other names.
+std::string_view olderName(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> names[] = {
+      {"s_add_co_u32", "s_add_u32"},     {"s_sub_co_u32", "s_sub_u32"},
+      {"s_add_co_i32", "s_add_i32"},     {"s_sub_co_i32", "s_sub_i32"},
+      {"s_add_co_ci_u32", "s_addc_u32"}, {"s_sub_co_ci_u32", "s_subb_u32"},
+  };
+  const auto *at =
+      std::ranges::find(names, name, &std::pair<std::string_view, std::string_view>::first);
+  return at == std::end(names) ? name : at->second;
+}
+
 class Reader {
 public:
   Reader(const codeobj::CodeObject &object, const codeobj::Kernel &kernel)
-      : object_(object), kernel_(kernel),
-        llvm_(object.target().processor.c_str(), kernel.descriptor.wavefront_size == 32) {}
+      : object_(object), kernel_(kernel), arch_(*archOf(object.target())),
+        llvm_(sim::llvm_processor(arch_), kernel.descriptor.wavefront_size == 32) {}
 
   Result<Program> read() {
     program_.entries = {kernel_.code_address};
@@ -75,15 +126,21 @@ private:
     // Some LLVMs crash in the message that a constant is cut off.
     std::array<uint8_t, 20> code{};
     std::copy_n(bytes->begin(), std::min(bytes->size(), code.size()), code.begin());
-    const auto found = llvm_.registers(code, address);
-    if (found.size == 0 || found.size > bytes->size())
+    const auto added = sim::find_added(arch_, code);
+    sim::LlvmDisassembler::Registers found;
+    if (added.opcode)
+      found.size = added.size, found.mnemonic = added.name;
+    else
+      found = llvm_.registers(code, address);
+    if (found.size == 0 || found.size > bytes->size() || sim::is_removed(arch_, found.mnemonic))
       return refusal(address, "an instruction that is not known");
     Instruction i;
     i.address = address;
     i.size = found.size;
-    i.mnemonic = found.mnemonic;
+    i.mnemonic = olderName(found.mnemonic);
     i.word = *codeobj::read<uint32_t>(code, 0);
     i.literal = *codeobj::read<uint32_t>(code, 4);
+    if (added.opcode) addScalarsOf(added, code, i.reads);
     for (const std::string &name : found.reads) {
       addScalars(name, i.reads);
       if (name == "SCC") i.reads_scc = true;
@@ -94,7 +151,7 @@ private:
       if (name.starts_with("EXEC")) i.writes_exec = true;
     }
     i.is_matrix = i.mnemonic.starts_with("v_mfma") || i.mnemonic.starts_with("v_smfmac") ||
-                  i.mnemonic.starts_with("v_wmma");
+                  i.mnemonic.starts_with("v_wmma") || i.mnemonic.starts_with("v_swmmac");
     i.ends_registers =
         object_.target().version.major >= 11 && i.mnemonic == "s_sendmsg" && (i.word & 0xff) == 3;
     setFlow(i);
@@ -124,7 +181,7 @@ private:
   static bool isStrange(const std::string &name) {
     return isFork(name) || name.starts_with("s_rfe") || name.starts_with("s_subvector") ||
            name.starts_with("s_movrel") || name == "s_endpgm_ordered_ps_done" ||
-           name == "s_endpgm_saved";
+           name == "s_endpgm_saved" || name == "s_alloc_vgpr";
   }
 
   /// Finds all instructions that can be reached.
@@ -206,6 +263,8 @@ private:
         if (known == constants.end() || !known->second.is_negated) return std::nullopt;
         distance = 0 - known->second.value, found.low = known->second.literal;
         found.is_backward = true;
+      } else if (name == "s_sext_i32_i16" && to == high && a == high && !distance) {
+        continue; // on gfx12 the upper half has 16 bits
       } else if (distance && to == high &&
                  ((name == "s_addc_u32" && !found.is_backward) ||
                   (name == "s_subb_u32" && found.is_backward && a == high))) {
@@ -372,6 +431,7 @@ private:
 
   const codeobj::CodeObject &object_;
   const codeobj::Kernel &kernel_;
+  const sim::Arch &arch_;
   sim::LlvmDisassembler llvm_;
   Program program_;
   std::map<uint64_t, uint64_t> through_registers_; ///< where s_setpc and s_swappc go
@@ -426,6 +486,14 @@ std::map<uint64_t, bool> Program::sccLiveness() const {
     }
   }
   return live;
+}
+
+const sim::Arch *archOf(const codeobj::Target &target) {
+  if (!target.generic) return sim::find_arch(target.processor);
+  // Those of which all that it stands for have the instructions.
+  for (const char *name : {"gfx942", "gfx1030", "gfx1100", "gfx1200"})
+    if (genericOf(name) == target.processor) return sim::find_arch(name);
+  return nullptr;
 }
 
 Result<Program> readProgram(const codeobj::CodeObject &object, const codeobj::Kernel &kernel) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "codeobj/code_object.h"
+#include "isa/arch.h"
 
 #include <bitset>
 #include <map>
@@ -74,6 +75,10 @@ struct Program {
 };
 
 /// Reads the code of a kernel.
+/// The GPU whose instructions code for a processor, or a generic target, consists of; null: such
+/// code is not rewritten.
+const sim::Arch *archOf(const codeobj::Target &target);
+
 Result<Program> readProgram(const codeobj::CodeObject &object, const codeobj::Kernel &kernel);
 
 } // namespace fade::rewrite

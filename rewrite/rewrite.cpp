@@ -8,6 +8,7 @@
 #include "dispatch/observed_sites.h"
 #include "fade/clone.h"
 #include "fade/sites.h"
+#include "isa/added_opcodes.h"
 
 #include <algorithm>
 #include <array>
@@ -18,8 +19,6 @@
 
 namespace fade::rewrite {
 namespace {
-
-constexpr std::array kProcessors = {"gfx90a", "gfx942", "gfx1030", "gfx1100"};
 
 /// The table of a kernel's machine code as that of its twin: with the twin's name and the counters
 /// of blocks. Strings come last in a table.
@@ -121,7 +120,9 @@ private:
 
   Assembler &assemblerFor(bool is_wave32) {
     auto &assembler = assemblers_[is_wave32];
-    if (!assembler) assembler = std::make_unique<Assembler>(object_->target().processor, is_wave32);
+    if (!assembler)
+      assembler =
+          std::make_unique<Assembler>(sim::llvm_processor(*archOf(object_->target())), is_wave32);
     return *assembler;
   }
 
@@ -135,7 +136,7 @@ private:
 
 Result<Rewritten> rewriteObject(const std::shared_ptr<const codeobj::CodeObject> &object,
                                 const std::function<bool(const std::string &)> &wants) {
-  if (std::ranges::find(kProcessors, object->target().processor) == kProcessors.end())
+  if (!archOf(object->target()))
     return Error::of(fmt::format("{}: code for {} is not rewritten", object->file(),
                                  object->target().processor));
   if (object->elf().findSection(FADE_SITES_SECTION))

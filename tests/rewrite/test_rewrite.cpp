@@ -105,6 +105,7 @@ TEST_P(Rewriting, KeepsTheArgumentsAndAddsOneBehindThem) {
 INSTANTIATE_TEST_SUITE_P(All, Rewriting,
                          ::testing::Values("inlined-gfx90a-g", "inlined-gfx942-g",
                                            "inlined-gfx1030-g", "inlined-gfx1100-g",
+                                           "inlined-gfx1201-g", "arguments-gfx1201-v6",
                                            "arguments-gfx90a-v5", "arguments-gfx1030-v4",
                                            "arguments-gfx1100-v6", "arguments-wave64-v5",
                                            "arguments-preload-v5"),
@@ -159,6 +160,16 @@ TEST(Rewrite, FollowsLongJumps) {
   }
 }
 
+TEST(Rewrite, KeepsTheRegistersOfInstructionsThatTheDecoderDoesNotKnow) {
+  const auto original = open_object(FADE_ADDED);
+  EXPECT_EQ(original->target().processor, "gfx950");
+  const auto program = readProgram(*original, *original->kernel(0));
+  ASSERT_TRUE(program) << program.error().message();
+  for (unsigned r = 10; r <= 20; ++r) EXPECT_TRUE(program->used().test(r)) << "s" << r;
+  EXPECT_FALSE(program->used().test(9));
+  EXPECT_FALSE(program->used().test(21));
+}
+
 TEST(Rewrite, LeavesSccAloneWhereItIsReadLater) {
   const auto result = rewriteObject(open_object(FADE_JUMPS), all);
   ASSERT_TRUE(result);
@@ -171,7 +182,10 @@ TEST(Rewrite, LeavesSccAloneWhereItIsReadLater) {
 }
 
 TEST(Rewrite, RefusesOtherProcessorsAndInstrumentedCode) {
-  EXPECT_FALSE(rewriteObject(open_object(sample("inlined-gfx1201-g")), all));
+  const auto unknown = rewriteObject(open_object(sample("arguments-gfx900-v5")), all);
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().message().find("code for gfx900 is not rewritten"), std::string::npos);
+  EXPECT_FALSE(rewriteObject(open_object(sample("arguments-generic-v6")), all)); // gfx9-generic
   const auto once = rewriteObject(open_object(sample("inlined-gfx90a-g")), all);
   ASSERT_TRUE(once);
   const auto twice = rewriteObject(reopen(*once), all);
