@@ -1,6 +1,7 @@
 #include "triton.h"
 
 #include "base/child.h"
+#include "base/temporary.h"
 #include "codeobj/finder.h"
 #include "codeobj/made_from.h"
 
@@ -168,8 +169,7 @@ private:
     if (error || time < fs::last_write_time(ir, of_ir) ||
         time < fs::last_write_time(tools_.plugin, of_plugin))
       return false;
-    std::ifstream in(made.string() + ".how");
-    return std::string(std::istreambuf_iterator<char>(in), {}) == how;
+    return contentsOf(made.string() + ".how") == how;
   }
 
   TritonTools tools_;

@@ -55,4 +55,10 @@ std::string bytesText(unsigned long long bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.4g} {}", value, kUnits[unit]);
 }
 
+std::string grouped(unsigned long long number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
 } // namespace fade::cli

@@ -19,5 +19,7 @@ std::string flowed(std::string_view label, std::size_t indent,
                    const std::vector<std::string> &words);
 /// "512 B", "1.5 KiB".
 std::string bytesText(unsigned long long bytes);
+/// "1,234,567".
+std::string grouped(unsigned long long number);
 
 } // namespace fade::cli

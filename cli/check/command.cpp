@@ -8,6 +8,7 @@
 #include "check/baseline.h"
 #include "check/causes.h"
 #include "check/finding_files.h"
+#include "check/finding_message.h"
 #include "check/finding_reader.h"
 #include "check/finding_text.h"
 #include "check/run_findings.h"

@@ -2,6 +2,7 @@
 
 #include "base/markup.h"
 #include "check/advice.h"
+#include "check/finding_message.h"
 #include "check/finding_text.h"
 
 #include <fmt/format.h>

@@ -4,6 +4,7 @@
 #include "base/write_file.h"
 #include "check/baseline.h"
 #include "check/causes.h"
+#include "check/finding_message.h"
 #include "check/finding_text.h"
 #include "host_trace/run.h"
 #include "pages/page.h"

@@ -2,7 +2,7 @@
 
 #include "base/kernel_expression.h"
 #include "check/baseline.h"
-#include "check/finding_text.h"
+#include "check/finding_message.h"
 #include "checks/options.h"
 
 #include <cerrno>

@@ -1,13 +1,12 @@
 #include "launch/observed_kernels.h"
 
+#include "base/temporary.h"
 #include "fade/sites.h"
 #include "launch/gpu_choice.h"
 #include "launch/run.h"
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 namespace fade::cli {
 namespace {
@@ -19,8 +18,7 @@ std::string bytesOf(const std::string &program) {
   constexpr std::size_t largest = 256 << 20;
   std::error_code error;
   if (program.empty() || fs::file_size(program, error) > largest || error) return "";
-  std::ifstream in(program, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return contentsOf(program);
 }
 
 bool hasKernels(const std::string &bytes) { return bytes.find(".hip_fatbin") != bytes.npos; }

@@ -1,10 +1,10 @@
 #include "base/supervised.h"
+#include "base/temporary.h"
 #include "optimize/proposer.h"
 
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
-#include <iterator>
 
 namespace fade::cli {
 namespace {
@@ -39,9 +39,7 @@ public:
     if (end.signal != 0 || end.code != 0)
       return wrong(fmt::format("it ended with {} {}", end.signal ? "signal" : "exit code",
                                end.signal ? end.signal : end.code));
-    std::ifstream in(answer);
-    const std::string text(std::istreambuf_iterator<char>(in), {});
-    const Json object = Json::parse(text, nullptr, false);
+    const Json object = Json::parse(contentsOf(answer), nullptr, false);
     if (!object.is_object()) return wrong("its answer is not one JSON object");
     Proposal proposal;
     const auto stop = object.find("stop");

@@ -2,6 +2,7 @@
 
 #include "base/progress_line.h"
 #include "base/supervised.h"
+#include "base/temporary.h"
 #include "base/text_layout.h"
 #include "base/write_file.h"
 #include "launch/run.h"
@@ -10,7 +11,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
-#include <iterator>
 
 namespace fade::cli {
 namespace {
@@ -50,14 +50,6 @@ std::string replaced(std::string word, const std::string &what, const std::strin
   for (std::size_t at = 0; (at = word.find(what, at)) != std::string::npos; at += by.size())
     word.replace(at, what.size(), by);
   return word;
-}
-
-/// Empty if it cannot be read: a folder, for example.
-std::string contentsOf(const std::string &path) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return "";
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 /// While it is there, the terminal says what takes how long; null if there is none.

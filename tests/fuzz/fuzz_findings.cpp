@@ -1,5 +1,6 @@
 // The file in which a checked process leaves its findings. It is large and mostly empty, so the
 // input is what is written into it: where, in four bytes, how much, in one, and the bytes.
+#include "check/finding_message.h"
 #include "check/finding_reader.h"
 #include "check/finding_text.h"
 #include "checks/finding_file.h"

@@ -1,0 +1,188 @@
+#include "check/finding_builder.h"
+
+#include "check/array_bounds.h"
+#include "check/finding_places.h"
+#include "check/race_order.h"
+#include "codeobj/demangle.h"
+#include "codeobj/instruction.h"
+#include "fade/observer.h"
+
+#include <map>
+#include <optional>
+#include <tuple>
+
+namespace fade::cli {
+
+using namespace fade::checks;
+
+namespace {
+
+/// Which side of a race came first is chance: the one that writes is first, else that which comes
+/// first in the source.
+void turnRace(FoundFinding &f, const FindingFile &file) {
+  const auto order = [](const FoundPlace &p) {
+    const bool reads = static_cast<AccessKind>(p.raw.kind) == AccessKind::load;
+    return std::tuple(reads, p.shown.file, p.shown.line, p.shown.column, p.raw.address);
+  };
+  if (order(f.place) <= order(f.other)) return;
+  f.is_turned = true;
+  std::swap(f.place, f.other);
+  std::swap(f.raw.place, f.raw.other);
+  if (f.other_kernel.empty()) return;
+  std::swap(f.kernel, f.other_kernel);
+  std::swap(f.raw.kernel, f.raw.other_kernel);
+  f.symbol = file.string(f.raw.kernel);
+}
+
+/// The variable of a code object at an address; null if there is none.
+const codeobj::Symbol *variableAt(const codeobj::CodeObject &object, uint64_t address) {
+  for (const codeobj::Symbol &symbol : object.symbols())
+    if (symbol.type == STT_OBJECT && address - symbol.value < symbol.size) return &symbol;
+  return nullptr;
+}
+
+} // namespace
+
+void addRank(FoundFinding &f, const FindingFile &file) {
+  if (const int64_t rank = file.header().rank; rank >= 0)
+    f.ranks.insert(static_cast<uint64_t>(rank));
+}
+
+FoundFinding findingOf(const Finding &raw, const FindingFile &file, CodeObjects &objects,
+                       codeobj::HostLines &lines) {
+  FoundFinding f;
+  f.raw = raw;
+  f.process = file.header().pid;
+  addRank(f, file);
+  f.symbol = file.string(f.raw.kernel);
+  f.kernel = codeobj::demangle(f.symbol);
+  f.gpu = file.string(f.raw.gpu);
+  f.rule = file.string(f.raw.rule);
+  f.cure = file.string(f.raw.cure);
+  if (const std::string other = file.string(f.raw.other_kernel); !other.empty())
+    f.other_kernel = codeobj::demangle(other);
+  f.place.raw = f.raw.place;
+  f.other.raw = f.raw.other;
+  resolvePlace(f.place, objects);
+  if (f.raw.other.pc) resolvePlace(f.other, objects);
+  f.between.raw = f.raw.between;
+  if (f.raw.between.pc) resolvePlace(f.between, objects);
+  f.allocation = describeAllocation(f.raw.allocation, file, lines);
+  if (f.raw.called_by[0].module != 0) {
+    f.api = file.string(f.raw.api);
+    f.place.shown = callerOf(f.raw.called_by, file, lines);
+    if (f.place.shown.line != 0)
+      f.place.source = sourceLine(f.place.shown.file, f.place.shown.line);
+  }
+  if (static_cast<Check>(f.raw.check) == Check::wave) {
+    turnRace(f, file);
+    f.path = pathBetween(f, objects);
+  }
+  if (f.raw.other_by[0].module != 0) {
+    f.other_api = file.string(f.raw.other_api);
+    f.other.shown = callerOf(f.raw.other_by, file, lines);
+    if (f.other.shown.line != 0)
+      f.other.source = sourceLine(f.other.shown.file, f.other.shown.line);
+    const uint32_t number = f.raw.place.code;
+    if (f.allocation.raw.number == 0 && number != 0 && objects.get(number - 1).object) {
+      const uint64_t address = f.raw.address - file.code(number - 1).delta;
+      if (const codeobj::Symbol *hit = variableAt(*objects.get(number - 1).object, address)) {
+        f.rule = codeobj::demangle(std::string(hit->name));
+        f.raw.distance = static_cast<int64_t>(address - hit->value);
+      }
+    }
+  } else if (static_cast<Check>(f.raw.check) == Check::race) {
+    turnRace(f, file);
+    if (static_cast<Problem>(f.raw.problem) == Problem::race) f.path = pathBetween(f, objects);
+    f.narrow = narrowFence(f);
+    if (static_cast<AccessSpace>(f.raw.space) == AccessSpace::lds)
+      f.bare_barrier = bareBarrier(f.place.shown.file);
+  }
+  return f;
+}
+
+namespace {
+
+FoundFinding findingOf(const Span &span, const ArrayUse &use, const OutOfArray &out,
+                       const FindingFile &file, CodeObjects &objects, codeobj::HostLines &lines) {
+  Finding raw{};
+  raw.check = static_cast<uint32_t>(Check::memory);
+  raw.problem = static_cast<uint32_t>(Problem::array_bounds);
+  raw.space = span.space;
+  raw.count = 1;
+  raw.kernel = span.kernel, raw.gpu = span.gpu;
+  raw.dispatch = span.dispatches[out.is_high];
+  raw.address = out.is_high ? span.highest : span.lowest;
+  raw.place = out.is_high ? span.high : span.low;
+  raw.limit = use.array.size;
+  raw.distance = out.distance;
+  raw.waves = out.has_distance;
+  FoundFinding f = findingOf(raw, file, objects, lines);
+  f.rule = use.array.name;
+  const LoadedCode &code = objects.get(span.low.code - 1);
+  if (!use.array.in_lds && code.object)
+    if (const codeobj::Symbol *hit =
+            variableAt(*code.object, raw.address - file.code(span.low.code - 1).delta))
+      f.cure = codeobj::demangle(std::string(hit->name));
+  return f;
+}
+
+/// The array that an instruction means, if that is certain.
+std::optional<codeobj::SourceArray> arrayAt(const Span &span, const LoadedCode &code) {
+  const Place &at = span.low;
+  constexpr uint64_t longest = 20; // bytes of an instruction
+  std::vector<codeobj::Instruction> instructions;
+  for (uint64_t size = 2 * longest; size >= 4 && instructions.empty(); size -= 4)
+    if (const auto bytes = code.object->code(at.address, size); bytes)
+      instructions = code.disassembler->disassemble(*bytes, at.address, 2);
+  if (instructions.empty()) return std::nullopt;
+  if (hasTwoAddresses(instructions[0].text) && span.highest - span.lowest <= span.size)
+    return std::nullopt;
+  // Loads that are issued together have one place, which may be that of the second.
+  const auto is_global = [](const codeobj::Instruction &one) {
+    return !one.text.starts_with("ds_") &&
+           codeobj::classify(one.text).memory != codeobj::MemoryOperation::None;
+  };
+  if (instructions.size() > 1 && is_global(instructions[0]) && is_global(instructions[1]) &&
+      !code.map->hasOwnPlace(instructions[1].address))
+    return std::nullopt;
+  FoundPlace place;
+  place.raw = at;
+  place.instruction = instructions[0].text;
+  for (const codeobj::SourceFrame &frame : code.map->stack(at.address))
+    place.stack.push_back({frame.function, frame.file, frame.line, frame.column});
+  return arrayOf(*code.map, place, wholeSourceLine);
+}
+
+} // namespace
+
+void readSpans(const FindingFile &file, CodeObjects &objects, codeobj::HostLines &lines,
+               std::vector<FoundFinding> &found) {
+  std::map<std::tuple<String, uint32_t, uint32_t>, std::vector<ArrayUse>> uses;
+  for (uint32_t i = 0; i < file.spans(); ++i) {
+    const Span span = file.span(i);
+    if (span.low.code == 0 || span.low.code != span.high.code || span.highest < span.lowest)
+      continue;
+    const LoadedCode &code = objects.get(span.low.code - 1);
+    if (!code.object || !code.map || !code.disassembler) continue;
+    if (!code.map->hasOwnPlace(span.low.address)) continue;
+    auto array = arrayAt(span, code);
+    const bool in_lds = static_cast<AccessSpace>(span.space) == AccessSpace::lds;
+    if (!array || array->in_lds != in_lds || array->element != span.size) continue;
+    const uint64_t delta = in_lds ? 0 : file.code(span.low.code - 1).delta;
+    uses[{span.kernel, span.low.code, span.space}].push_back(
+        {i, std::move(*array), span.lowest - delta, span.highest - delta + span.size});
+  }
+  for (const auto &[where, all] : uses) {
+    const LoadedCode &code = objects.get(std::get<1>(where) - 1);
+    uint64_t lds = 0;
+    if (const auto index = code.object->findKernel(file.string(std::get<0>(where))))
+      if (const auto kernel = code.object->kernel(*index))
+        lds = kernel->descriptor.group_segment_fixed_size;
+    for (const OutOfArray &out : outOfArrays(all, lds))
+      found.push_back(
+          findingOf(file.span(all[out.use].span), all[out.use], out, file, objects, lines));
+  }
+}
+
+} // namespace fade::cli
