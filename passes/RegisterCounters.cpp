@@ -21,7 +21,9 @@
 //   in a row        s_xor missing, missing, exec        from all lanes that there were
 //
 // The compiler does not look into assembly, so what a processor wants to lie between two
-// instructions has to be here (tests/sim/hazards looks for what is missing).
+// instructions has to be here (tests/sim/hazards looks for what is missing). That it keeps away
+// from our registers is checked in machine code (tests/passes/lit/counter-registers.ll, for each
+// LLVM).
 #include "Compat.h"
 #include "Target.h"
 #include "WaveCounters.h"

@@ -33,6 +33,7 @@ subst.append(("%verify-relative", "-verify-machineinstrs" if config.long_tests e
 subst.append(("%llc-nvptx", tools + "/llc -mtriple=nvptx64-nvidia-cuda -mcpu=sm_80 -mattr=+ptx70"))
 subst.append(("%cl-nvptx", "-x cl -cl-std=CL2.0 -target nvptx64-nvidia-cuda -march=sm_80 -nogpulib --cuda-feature=+ptx70"))
 subst.append(("%ptx-sites", "%s %s/../tools/ptx_sites.py" % (sys.executable, config.test_source_root)))
+subst.append(("%counter-registers", "%s %s/../tools/counter_registers.py" % (sys.executable, config.test_source_root)))
 subst.append(("%kernels", config.test_source_root + "/../../../bench/silicon/kernels"))
 ptxas = lit.util.which("ptxas", os.environ.get("PATH", "") + os.pathsep + "/usr/local/cuda/bin")
 if ptxas:
