@@ -3,12 +3,17 @@
 #include "base/write_file.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +33,69 @@ sigset_t watchedSignals() {
   sigaddset(&set, SIGCHLD);
   return set;
 }
+
+/// A process of this one's group that does nothing but tell which signals it gets: those that were
+/// sent to the group, as `timeout` and batch systems do, have reached the child as well. To hand
+/// them on would be once more, which many programs take as "at once": mpirun then leaves its ranks
+/// behind.
+class GroupWitness {
+public:
+  using Clock = std::chrono::steady_clock;
+  explicit GroupWitness(const sigset_t &watched) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return;
+    pid_ = fork();
+    if (pid_ == 0) tell(ends[1], watched);
+    close(ends[1]);
+    heard_ = ends[0];
+  }
+  ~GroupWitness() {
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+      }
+    }
+    if (heard_ >= 0) close(heard_);
+  }
+  GroupWitness(const GroupWitness &) = delete;
+  GroupWitness &operator=(const GroupWitness &) = delete;
+
+  /// Whether the group got this signal, a moment ago or in a moment: `timeout` tells its child
+  /// first, then the group.
+  bool hasSeen(int signal) {
+    constexpr auto before = std::chrono::milliseconds(500);
+    constexpr auto after = std::chrono::milliseconds(20);
+    const auto now = Clock::now();
+    for (auto left = after; pid_ > 0; left = std::chrono::milliseconds(0)) {
+      unsigned char number = 0;
+      while (::read(heard_, &number, 1) == 1)
+        if (number < seen_.size()) seen_[number] = now;
+      if (seen_[static_cast<std::size_t>(signal)] + before > now) return true;
+      if (left.count() == 0) return false;
+      pollfd ready{heard_, POLLIN, 0};
+      (void)poll(&ready, 1, static_cast<int>(left.count()));
+    }
+    return false;
+  }
+
+private:
+  [[noreturn]] static void tell(int to, const sigset_t &watched) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(to, STDIN_FILENO);
+    close_range(STDIN_FILENO + 1, ~0U, 0); // nobody waits for the end of a pipe that it holds
+    for (;;) {
+      const int signal = sigwaitinfo(&watched, nullptr);
+      const auto number = static_cast<unsigned char>(signal);
+      if (signal > 0 && signal != SIGCHLD && write(STDIN_FILENO, &number, 1) != 1 &&
+          errno != EAGAIN)
+        _exit(0);
+    }
+  }
+
+  pid_t pid_ = -1;
+  int heard_ = -1;
+  std::array<Clock::time_point, 64> seen_{};
+};
 
 /// Ends a child that takes too long: gently, so that libfade can say what it was doing, then not.
 class Deadline {
@@ -51,7 +119,7 @@ private:
 };
 
 /// Waits for the end of the child and meanwhile hands signals on to it.
-ChildEnd wait_for(pid_t child, const sigset_t &watched, double seconds) {
+ChildEnd wait_for(pid_t child, GroupWitness &witness, const sigset_t &watched, double seconds) {
   constexpr timespec a_moment{0, 50'000'000};
   Deadline deadline(seconds);
   int told = 0;
@@ -69,8 +137,11 @@ ChildEnd wait_for(pid_t child, const sigset_t &watched, double seconds) {
     const int signal =
         seconds > 0 ? sigtimedwait(&watched, &info, &a_moment) : sigwaitinfo(&watched, &info);
     if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) told = signal;
+    if (signal <= 0 || signal == SIGCHLD) continue;
     // What comes from the terminal goes to the whole group, the child included.
-    if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL) kill(child, signal);
+    const bool has_it =
+        info.si_code == SI_KERNEL || (getpgid(child) == getpgrp() && witness.hasSeen(signal));
+    if (!has_it) kill(child, signal);
   }
 }
 
@@ -96,6 +167,7 @@ ChildEnd runChild(const std::vector<std::string> &command, double seconds,
   const sigset_t watched = watchedSignals();
   sigset_t before;
   sigprocmask(SIG_BLOCK, &watched, &before);
+  GroupWitness witness(watched);
   const pid_t child = fork();
   if (child == 0) {
     sigprocmask(SIG_SETMASK, &before, nullptr);
@@ -115,7 +187,7 @@ ChildEnd runChild(const std::vector<std::string> &command, double seconds,
   }
   close(ready[0]);
   ChildEnd end;
-  if (child > 0) end = wait_for(child, watched, seconds);
+  if (child > 0) end = wait_for(child, witness, watched, seconds);
   sigprocmask(SIG_SETMASK, &before, nullptr);
   if (error != 0) return {error == ENOENT ? 127 : 126, 0, error, false, 0}; // as a shell says it
   return end;

@@ -214,6 +214,12 @@ std::string bootId() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;
   std::getline(file, id);
+  // In a time namespace CLOCK_MONOTONIC is another one than the machine's.
+  std::ifstream offsets("/proc/self/timens_offsets");
+  std::string name, seconds, nanoseconds;
+  while (offsets >> name >> seconds >> nanoseconds)
+    if (name == "monotonic" && (seconds != "0" || nanoseconds != "0"))
+      id += "+" + seconds + "." + nanoseconds;
   return id;
 }
 

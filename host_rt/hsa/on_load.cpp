@@ -25,6 +25,7 @@
 #include <atomic>
 #include <dlfcn.h>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -53,11 +54,17 @@ void settleTimes() {
   if (fade::Runtime *runtime = visit.runtime()) runtime->settleTimes();
 }
 
+/// `is_end`: else it becomes another program.
+void beforeHardEnd(bool is_end) {
+  settleTimes();
+  if (is_end && fade::hip::hasRecorder()) fade::hip::recordUsage(fade::hip::nowNs(), true);
+}
+
 /// The preloaded library that sees such ends, if there is one.
 void greetHardEnds() {
-  using Greet = void (*)(void (*)());
+  using Greet = void (*)(void (*)(bool));
   if (const auto greet = reinterpret_cast<Greet>(dlsym(RTLD_DEFAULT, "fade_before_hard_end")))
-    greet(settleTimes);
+    greet(beforeHardEnd);
 }
 
 /// What this process is to do. Nothing if its rank was not chosen.
@@ -66,6 +73,15 @@ std::optional<fade::Settings> settingsOfProcess(std::vector<std::string> &compla
   if (!fade::namesRank(settings.ranks, fade::ownRank())) return std::nullopt;
   return settings;
 }
+
+/// Of a process whose rank was not chosen.
+class Unobserved final : public fade::Observer {
+public:
+  uint32_t wants() const override { return 0; }
+  std::unique_ptr<fade::DispatchObserver> begin(const fade::ObservedDispatch &, uint32_t) override {
+    return nullptr;
+  }
+};
 
 /// Before the GPU is used, too: FADE_TRACE says where to. `may_be_late`: the HSA runtime may have
 /// been started without FADE.
@@ -151,9 +167,10 @@ FADE_EXPORT void OnUnload() { fade::Runtime::finishAndRelease(); }
 // For the software GPU, if FADE_GPU_OBSERVER names this library.
 FADE_EXPORT fade::Observer *fade_observer(uint32_t version, const char *,
                                           const fade::ObservedMemory *memory) {
+  if (version != FADE_OBSERVER_VERSION || !memory) return nullptr;
   std::vector<std::string> complaints; // said in OnLoad
-  if (!settingsOfProcess(complaints)) return nullptr;
-  return version == FADE_OBSERVER_VERSION && memory ? fade::makeGpuObserver(*memory) : nullptr;
+  if (!settingsOfProcess(complaints)) return new Unobserved;
+  return fade::makeGpuObserver(*memory);
 }
 
 // What include/fade/trace.h and the libraries that are preloaded call.

@@ -90,6 +90,21 @@ class Tests(fade.Test):
             self.assertEqual(result.code, -number)
             self.assertEqual(result.summary()["instrumented"], 3)
 
+    def test_a_signal_to_the_group_reaches_the_application_once(self):
+        """As `timeout` and batch systems send it. An mpirun that gets it twice leaves its ranks behind."""
+        script = ("import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\nprint('ready', flush=True)\n"
+                  "count = 1 if signal.sigwaitinfo([signal.SIGTERM]) else 0\n"
+                  "while signal.sigtimedwait([signal.SIGTERM], 0.3): count += 1\nprint(count)\n")
+        for sent in ("process", *["group"] * 5, "process, then group"):  # two that come at once count as one
+            process = self.start(["trace", "-o", self.path("run/")], [sys.executable, "-c", script], json_log=False, start_new_session=True)
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            if "process" in sent:
+                process.send_signal(signal.SIGTERM)
+            if "group" in sent:
+                os.killpg(process.pid, signal.SIGTERM)
+            result = self.finish(process, timeout=30)
+            self.assertEqual((result.code, result.stdout), (0, "1\n"), sent)
+
     def test_sigint_in_the_middle_of_launches(self):
         for _ in range(3):
             process = self.start(["-i", "-a", "MemoryAnalysis"], [ENDINGS, "launching"])

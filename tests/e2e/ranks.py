@@ -255,6 +255,12 @@ if __name__ == '__main__':
         self.assertEqual({pid: each[2]["call", "hipGetDevice"]["count"] for pid, each in members.items()}, {parent: 8, child: 20})
         self.assertEqual(members[child][0]["parent"], parent)
 
+    def test_workers_that_end_with__exit_have_exited(self):
+        script = CLIENT + "\nfor n in (2, 3):\n    if os.fork() == 0:\n        use(n)\n        os._exit(n)\nassert sorted(os.waitstatus_to_exitcode(os.wait()[1]) for _ in 'ab') == [2, 3]\n"
+        self.in_front_of([sys.executable, "-c", script])
+        self.assertEqual(sorted((x[2]["call", "hipMemset"]["count"], x[1]["exited"]) for x in self.members().values()), [(2, True), (3, True)])
+        self.done([PROBE, "log", self.folder, "--fail-if", "killed>0"])
+
     def test_a_child_without_anything_to_record_leaves_nothing(self):
         script = CLIENT + "\nuse(1)\nif os.fork() == 0: sys.exit(0)\nos.wait()\n"
         self.done([PROBE, "trace", "-o", self.folder, "--", sys.executable, "-c", script])
@@ -275,7 +281,8 @@ if __name__ == '__main__':
         self.assertEqual(self.bare([PROBE, "log", self.folder]).stderr, f"fadeprobe: {self.folder}: holds no recorded processes\n")
 
     def test_reports_of_kernels_are_beside(self):
-        self.done([PROBE, "-t", "json", "-l", self.folder, "--ranks", "0-1", "--", *MPIRUN, "-np", 3, *BY_RANK])
+        result = self.done([PROBE, "-i", "-t", "json", "-l", self.folder, "--ranks", "0-1", "--", *MPIRUN, "-np", 3, *BY_RANK])
+        self.assertNotIn("FADE_GPU_OBSERVER", result.stderr)
         reports = glob.glob(self.folder + "host=*/rank=*/pid=*/report.jsonl")
         dispatches = {}
         for name in reports:
@@ -649,6 +656,20 @@ if __name__ == '__main__':
         self.assertNotIn("jobs have written", self.look())
         self.done([PROBE, "trace", "-o", self.folder, "--", PLAIN, 1], {"PMI_RANK": "1", "PMI_SIZE": "2"})
         self.assertIn("\n2 jobs have written into this folder", self.look())
+
+    def test_a_time_namespace_has_another_clock(self):
+        other = ["unshare", "--time", "--monotonic", "100000", "--fork"]
+        if self.bare([*other, "true"]).code != 0:
+            self.skipTest("no time namespaces here")
+        trace = [PROBE, "trace", "-o", self.folder, "--", PLAIN, 2]
+        for rank, command in enumerate((trace, [*other, *trace])):
+            self.done(command, {"RANK": str(rank), "WORLD_SIZE": "2"})
+        text = self.look()
+        self.assertRegex(text, r"\nclocks: 2 hosts")
+        self.assertNotIn("was changed", text)
+        self.look("--format", "perfetto", "-o", self.path("all.json"))
+        with open(self.path("all.json")) as file:
+            self.assertLess(max(x.get("ts", 0) for x in json.load(file)["traceEvents"]), 1000e6)  # us: both began in a moment
 
     def test_a_clock_that_is_off_by_a_minute(self):
         self.in_front(2, BY_RANK)

@@ -12,7 +12,8 @@
 
 namespace {
 
-using Note = void();
+/// `is_end`: the process ends; else it becomes another program.
+using Note = void(bool is_end);
 using ExecFound = int(const char *, char *const *) noexcept;
 using ExecFoundWith = int(const char *, char *const *, char *const *) noexcept;
 
@@ -28,9 +29,9 @@ __attribute__((constructor)) void findReal() {
 }
 
 /// Children do not end their parent; one of vfork has its memory.
-void beforeEnd() noexcept {
+void tell(bool is_end) noexcept {
   Note *to = note.load();
-  if (to && noted_process.load() == getpid()) to();
+  if (to && noted_process.load() == getpid()) to(is_end);
 }
 
 /// How many arguments there are before the null that ends them.
@@ -41,7 +42,7 @@ std::size_t countFrom(const char *first, va_list rest) noexcept {
 }
 
 [[noreturn]] void end(int status) noexcept {
-  beforeEnd();
+  tell(true);
   while (true) syscall(SYS_exit_group, status);
 }
 
@@ -57,20 +58,20 @@ FADE_EXPORT void _exit(int status) { end(status); }
 FADE_EXPORT void _Exit(int status) noexcept { end(status); }
 
 FADE_EXPORT int execve(const char *path, char *const *arguments, char *const *variables) noexcept {
-  beforeEnd();
+  tell(false);
   return static_cast<int>(syscall(SYS_execve, path, arguments, variables));
 }
 FADE_EXPORT int execv(const char *path, char *const *arguments) noexcept {
   return execve(path, arguments, environ);
 }
 FADE_EXPORT int execvp(const char *file, char *const *arguments) noexcept {
-  beforeEnd();
+  tell(false);
   if (exec_found) return exec_found(file, arguments);
   errno = ENOSYS;
   return -1;
 }
 FADE_EXPORT int execvpe(const char *file, char *const *arguments, char *const *variables) noexcept {
-  beforeEnd();
+  tell(false);
   if (exec_found_with) return exec_found_with(file, arguments, variables);
   errno = ENOSYS;
   return -1;
