@@ -235,6 +235,8 @@ public:
     if (!workers_[n]) workers_[n] = std::make_unique<Worker>(job_);
     return workers_[n].get();
   }
+  /// Which of several races is seen, and how often, depends on the order.
+  uint32_t wants() const override { return job_.races ? ~0u : ~uint32_t{kWantsOrder}; }
   HangLimits hangLimits() const override { return hangLimitsFromEnvironment(); }
   bool hung(const ObservedHang &hang) override;
   void end(const ObservedEnd &end) override {

@@ -21,7 +21,8 @@ public:
   uint32_t wants() const override {
     return kWantsAccesses | kWantsControl | (wantsRegisters(options_) ? kWantsRegisters : 0u) |
            (options_.has(Check::hazard) ? kWantsHazards : 0u) |
-           (options_.has(Check::hang) ? kWantsHangs : 0u);
+           (options_.has(Check::hang) ? kWantsHangs : 0u) |
+           (options_.has(Check::race) ? kWantsOrder : 0u);
   }
   std::unique_ptr<DispatchObserver> begin(const ObservedDispatch &dispatch,
                                           uint32_t workers) override;

@@ -20,13 +20,14 @@ std::atomic<bool> in_child{false};
 
 FindingLog::Callers callersOf(const Place &place) { return std::to_array(place.callers); }
 
-/// Of the same finding: by dispatch, address, and work-item.
+/// Of the same finding: by dispatch, address, and work-item. Where allocations lie is up to the
+/// system; their numbers are not.
 bool isLower(const Finding &a, const Finding &b) {
   const auto order = [](const Finding &f) {
     const auto who = [](const Place &p) {
       return std::tuple(p.group[2], p.group[1], p.group[0], p.item[2], p.item[1], p.item[0]);
     };
-    return std::tuple(f.dispatch, f.address, who(f.place), who(f.other));
+    return std::tuple(f.dispatch, f.allocation.number, f.address, who(f.place), who(f.other));
   };
   return order(a) < order(b);
 }

@@ -222,7 +222,13 @@ void setAllocation(Finding &f, const MemoryUse &use) {
     if (const auto piece = StreamMemory::instance().at(f.address)) f.allocation = *piece;
   if (f.allocation.number == 0)
     if (const auto found = AllocationMap::instance().find(f.address)) f.allocation = found->info();
-  if (f.allocation.number) f.distance = static_cast<int64_t>(f.address - f.allocation.base);
+  if (f.allocation.number == 0) return;
+  uint64_t base = f.allocation.base;
+  // For a kernel, memory that the host has registered may be elsewhere.
+  for (const MemoryUse::Range &range : use.writes)
+    if (f.address - base >= f.allocation.size && f.address - range.begin < range.end - range.begin)
+      base = range.begin;
+  f.distance = static_cast<int64_t>(f.address - base);
 }
 
 Problem problemOf(const MemoryUse &use) {

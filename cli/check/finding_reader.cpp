@@ -64,8 +64,11 @@ void readFile(const FindingFile &file, const std::string &stem, codeobj::HostLin
       all.push_back(raw);
   // They come as workers find them. Of those that are one, the lowest is shown.
   std::ranges::sort(all, [](const Finding &a, const Finding &b) {
-    return std::tuple(a.dispatch, a.address, a.place.address, a.other.address) <
-           std::tuple(b.dispatch, b.address, b.place.address, b.other.address);
+    const auto order = [](const Finding &f) {
+      return std::tuple(f.dispatch, f.allocation.number, f.address, f.place.address,
+                        f.other.address);
+    };
+    return order(a) < order(b);
   });
   std::vector<FoundFinding> found;
   for (const Finding &raw : all) {
@@ -121,7 +124,7 @@ void sortFindings(std::vector<FoundFinding> &findings) {
       return std::tuple(p.shown.file, p.shown.line, p.shown.column, p.raw.kind, p.raw.address);
     };
     return std::tuple(f.raw.check, at(f.place), f.kernel, at(f.other), f.other_kernel,
-                      f.raw.problem, f.raw.address);
+                      f.raw.problem, f.raw.allocation.number, f.raw.address);
   };
   std::ranges::sort(
       findings, [&](const FoundFinding &a, const FoundFinding &b) { return order(a) < order(b); });

@@ -24,7 +24,7 @@
 
 namespace fade {
 
-#define FADE_OBSERVER_VERSION 13
+#define FADE_OBSERVER_VERSION 14
 
 /// What an observer wants to be told; the rest is not even put together.
 enum ObserverWants : uint32_t {
@@ -35,6 +35,9 @@ enum ObserverWants : uint32_t {
   kWantsRuns = 1 << 4,      ///< run(): what is needed to count instructions, at little cost
   kWantsHazards = 1 << 5,   ///< hazard(); slow
   kWantsHangs = 1 << 6,     ///< hung()
+  /// Workgroups one at a time, by worker 0, and in turns that depend on nothing but what they
+  /// execute: the same order each time, whatever the number of workers.
+  kWantsOrder = 1 << 7,
 };
 
 struct ObservedDispatch {

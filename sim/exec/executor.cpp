@@ -59,6 +59,7 @@ struct Job {
   std::vector<Range> not_begun; // at most one more than there are workers
   uint64_t share = 1;           // workgroups to take at once
   bool takes_turns = false;     // some did not end by themselves
+  bool in_order = false;        // one worker at a time: see kWantsOrder
   uint64_t running = 0;
   uint64_t finished = 0;
   uint64_t resident_limit = 1;
@@ -68,7 +69,10 @@ struct Job {
 
   uint64_t total() const { return launch->groups(); }
   bool can_start() const { return !not_begun.empty() && running + parked.size() < resident_limit; }
-  bool has_work() const { return !context.halt && (can_start() || !parked.empty()); }
+  bool has_work() const {
+    if (in_order && running) return false;
+    return !context.halt && (can_start() || !parked.empty());
+  }
   bool done() const { return running == 0 && (context.halt || finished == total()); }
 
   // For those who want to know whether it hangs: slices of workgroups in which no wave came to a
@@ -95,6 +99,7 @@ struct Job {
   Range take(uint64_t workers) {
     if (context.schedule) return take_any();
     const auto from = std::ranges::min_element(not_begun, {}, &Range::next);
+    if (in_order) workers = 1; // the same shares, whoever takes them
     const uint64_t fair = std::max<uint64_t>(1, from->size() / (4 * workers));
     const Range taken{from->next, from->next + std::min(share, fair)};
     from->next = taken.end;
@@ -365,7 +370,7 @@ ResidentGroup::Outcome Executor::Impl::run_slice(Job &job, Group &group,
     if (!group) group = std::make_unique<ResidentGroup>();
     if (start) group->start(*job.launch, job.context, arch, *start);
     WorkerObserver *watching =
-        job.context.observer ? job.context.observer->worker(worker) : nullptr;
+        job.context.observer ? job.context.observer->worker(job.in_order ? 0 : worker) : nullptr;
     return group->run(runner, view, stats, watching);
   } catch (const MemoryFault &f) {
     const std::string message =
@@ -471,7 +476,7 @@ void Executor::Impl::worker(unsigned number) {
     }
     if (job->done()) {
       ended.notify_all();
-    } else if (job->can_start()) {
+    } else if (job->in_order ? job->has_work() : job->can_start()) {
       work.notify_one();
     }
   }
@@ -529,6 +534,7 @@ void Executor::Impl::begin_observing(Job &job) {
     if (job.context.observer)
       job.context.observer_wants = each->wants() & job.context.observer->wants();
     job.context.watches_hangs = (job.context.observer_wants & kWantsHangs) != 0;
+    job.in_order = (job.context.observer_wants & kWantsOrder) != 0;
   }
 }
 

@@ -131,6 +131,10 @@ class ObserverTest : public testing::TestWithParam<const char *> {
 protected:
   Dispatch prepare(const std::string &kernel, uint32_t items, const Arguments &arguments,
                    uint32_t group = 64) {
+    return prepare(device, object, kernel, items, arguments, group);
+  }
+  static Dispatch prepare(TestDevice &device, CodeObject &object, const std::string &kernel,
+                          uint32_t items, const Arguments &arguments, uint32_t group = 64) {
     std::vector<uint8_t> bytes = arguments.bytes();
     bytes.resize(bytes.size() + 512);
     Dispatch d;
@@ -340,6 +344,64 @@ TEST_P(ObserverTest, TryingLeavesNothingAndTellsWhichBytesOfAResultDepend) {
   }
   EXPECT_GT(trier.tried, 5u);
   EXPECT_EQ(trier.lowest_byte_only, items / lanes) << "word & 1";
+}
+
+// Who did what, one after the other.
+class InOrder : public Observer, WorkerObserver {
+public:
+  uint32_t wants() const override { return kWantsAccesses | kWantsOrder; }
+  std::unique_ptr<DispatchObserver> begin(const ObservedDispatch &d, uint32_t) override {
+    struct Passed : DispatchObserver {
+      explicit Passed(InOrder &to) : all(to) {}
+      WorkerObserver *worker(uint32_t n) override {
+        if (n != 0) all.other_workers = true;
+        return &all;
+      }
+      InOrder &all;
+    };
+    entry_ = d.entry;
+    return std::make_unique<Passed>(*this);
+  }
+  struct Step {
+    uint32_t group, wave;
+    uint64_t at;
+    bool operator==(const Step &) const = default;
+  };
+  std::vector<Step> steps;
+  std::atomic<bool> other_workers{false}, several_at_once{false};
+
+private:
+  void access(const ObservedWave &w, const ObservedAccess &a) override {
+    if (const std::unique_lock lock(mutex_, std::try_to_lock); lock)
+      steps.push_back({w.group->id[0], w.number, a.pc - entry_});
+    else
+      several_at_once = true;
+  }
+  uint64_t entry_ = 0;
+  std::mutex mutex_;
+};
+
+TEST_P(ObserverTest, ThoseWhoWantOrderSeeTheSameOneWithAnyNumberOfWorkers) {
+  constexpr uint32_t groups = 24;
+  std::vector<InOrder::Step> first;
+  for (const unsigned workers : {1u, 2u, 4u, 16u, 16u}) {
+    TestDevice other{GetParam(), workers};
+    CodeObject &code =
+        other.load(read_file(std::string(FADE_KERNELS "/exec-kernels-") + GetParam() + ".hsaco"));
+    auto arrived = other.allocate<uint32_t>(1);
+    auto values = other.allocate<uint32_t>(groups), out = other.allocate<uint32_t>(groups);
+    // Workgroups wait for each other.
+    const Dispatch d = prepare(other, code, "meet", 64 * groups,
+                               Arguments().add(arrived.va).add(values.va).add(out.va).add(groups));
+    InOrder seen;
+    other.executor().observe(&seen);
+    EXPECT_EQ(other.executor().run(d).status, Status::ok);
+    other.executor().observe(nullptr);
+    EXPECT_FALSE(seen.other_workers || seen.several_at_once);
+    EXPECT_GT(seen.steps.size(), groups);
+    if (first.empty()) first = seen.steps;
+    EXPECT_TRUE(seen.steps == first) << workers << " workers";
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(, ObserverTest, testing::Values("gfx90a", "gfx1030"),
