@@ -47,24 +47,24 @@ void LastRecords::addWave(const Scan::Slot &slot, std::span<const std::byte> bat
   // A wave that lives and dies within a batch is nobody's concern. Of one that ends here, batches
   // may still come that are older: it has to be remembered that it has ended.
   if (ends && slot.begin != Scan::kNone) return;
-  Entry *entry = entryOf(slot.wave);
-  if (!entry || entry->has_ended) return;
+  Entry *const found = entryOf(slot.wave);
+  if (!found || found->has_ended) return;
   if (ends) {
-    entry->has_ended = true;
+    found->has_ended = true;
     ++ended_;
     return;
   }
-  if (slot.begin != Scan::kNone) entry->begin.save(batch.subspan(slot.begin));
+  if (slot.begin != Scan::kNone) found->begin.save(batch.subspan(slot.begin));
   for (const uint32_t offset : {slot.previous, slot.last}) {
     if (offset == Scan::kNone) continue;
-    auto &positions = entry->positions;
-    const bool is_full = entry->count == kPerWave;
+    auto &positions = found->positions;
+    const bool is_full = found->count == kPerWave;
     const std::size_t to =
         is_full ? static_cast<std::size_t>(std::ranges::min_element(positions) - positions.begin())
-                : entry->count++;
+                : found->count++;
     if (is_full && positions[to] > position + offset) continue;
     positions[to] = position + offset;
-    entry->records[to].save(batch.subspan(offset));
+    found->records[to].save(batch.subspan(offset));
   }
 }
 
@@ -73,29 +73,39 @@ LastRecords::Entry *LastRecords::entryOf(uint32_t wave) {
   if (places_.empty()) places_.assign(kPlaces, kFree);
   const auto find = [&] {
     std::size_t at = wave * 2654435761u % kPlaces; // neighbors are far apart
-    while (places_[at] != kFree && entries_[places_[at]].wave != wave) at = (at + 1) % kPlaces;
+    while (places_[at] != kFree && entry(places_[at]).wave != wave) at = (at + 1) % kPlaces;
     return at;
   };
   std::size_t at = find();
-  if (places_[at] != kFree) return &entries_[places_[at]];
-  if (entries_.size() >= kMostWaves) {
+  if (places_[at] != kFree) return &entry(places_[at]);
+  if (count_ >= kMostWaves) {
     if (ended_ == 0) return nullptr;
     dropEnded();
     at = find();
   }
-  Entry &entry = entries_.emplace_back(); // may throw: nobody may have its place then
-  entry.wave = wave;
-  places_[at] = static_cast<uint16_t>(entries_.size() - 1);
-  return &entry;
+  auto &block = blocks_[count_ / kBlock];
+  if (!block)
+    block = std::make_unique<Entry[]>(kBlock); // may throw: nobody may have its place then
+  Entry &added = entry(count_);
+  added = Entry{};
+  added.wave = wave;
+  places_[at] = static_cast<uint16_t>(count_++);
+  return &added;
 }
 
 /// Waves that have ended are kept only for batches that come out of order, which are few.
 void LastRecords::dropEnded() {
-  std::erase_if(entries_, [](const Entry &entry) { return entry.has_ended; });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (entry(i).has_ended) continue;
+    if (kept != i) entry(kept) = std::move(entry(i));
+    ++kept;
+  }
+  count_ = kept;
   ended_ = 0;
   std::ranges::fill(places_, kFree);
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    std::size_t at = entries_[i].wave * 2654435761u % kPlaces;
+  for (std::size_t i = 0; i < count_; ++i) {
+    std::size_t at = entry(i).wave * 2654435761u % kPlaces;
     while (places_[at] != kFree) at = (at + 1) % kPlaces;
     places_[at] = static_cast<uint16_t>(i);
   }
@@ -104,13 +114,14 @@ void LastRecords::dropEnded() {
 std::vector<LastRecords::Wave> LastRecords::unended() const {
   const std::lock_guard lock(mutex_);
   std::vector<Wave> found;
-  for (const Entry &entry : entries_) {
-    if (entry.has_ended) continue;
+  for (std::size_t n = 0; n < count_; ++n) {
+    const Entry &one = entry(n);
+    if (one.has_ended) continue;
     Wave &wave = found.emplace_back();
-    wave.number = entry.wave;
-    wave.begin = entry.begin.bytes();
-    for (uint32_t i = 0; i < entry.count; ++i)
-      wave.records.push_back({entry.positions[i], entry.records[i].bytes()});
+    wave.number = one.wave;
+    wave.begin = one.begin.bytes();
+    for (uint32_t i = 0; i < one.count; ++i)
+      wave.records.push_back({one.positions[i], one.records[i].bytes()});
     std::ranges::sort(wave.records, {}, &Kept::position);
   }
   std::ranges::sort(found, {}, &Wave::number);

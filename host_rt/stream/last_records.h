@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -71,13 +72,19 @@ private:
   };
   void addWave(const Scan::Slot &slot, std::span<const std::byte> batch, uint64_t position);
   Entry *entryOf(uint32_t wave);
+  Entry &entry(std::size_t i) { return blocks_[i / kBlock][i % kBlock]; }
+  const Entry &entry(std::size_t i) const { return blocks_[i / kBlock][i % kBlock]; }
   void dropEnded();
 
   static constexpr std::size_t kPlaces = 2 * kMostWaves;
   static constexpr uint16_t kFree = UINT16_MAX;
+  static constexpr std::size_t kBlock = 16;
 
   mutable std::mutex mutex_;
-  std::vector<Entry> entries_;
+  /// Nothing is given back before the end: workers share it, and where the memory of one in which a
+  /// handler has crashed comes from may stay locked.
+  std::array<std::unique_ptr<Entry[]>, kMostWaves / kBlock> blocks_;
+  std::size_t count_ = 0;        ///< of entries
   std::vector<uint16_t> places_; ///< which entry a wave has: a hash table without chains
   std::size_t ended_ = 0;
 };

@@ -1,4 +1,5 @@
 """Runs programs under FADE as a user would, and reads what comes out."""
+import glob
 import json
 import os
 import re
@@ -102,6 +103,20 @@ def clean_environment(extra):
     return env
 
 
+def threads_of(pid):
+    """What each thread of a process and of its children waits in, for messages of tests that hang."""
+    lines = []
+    for task in sorted(glob.glob(f"/proc/{pid}/task/*")):
+        try:
+            name, call, children = (open(os.path.join(task, x)).read().strip() for x in ("comm", "syscall", "children"))
+        except OSError as error:
+            lines.append(f"{task}: {error}")
+            continue
+        lines.append(f"{os.path.basename(task)} {name}: {call}")
+        lines += [line for child in children.split() for line in [threads_of(child)]]
+    return "\n".join(lines)
+
+
 class Test(unittest.TestCase):
     maxDiff = None
 
@@ -132,9 +147,10 @@ class Test(unittest.TestCase):
         try:
             out, err = process.communicate(stdin, timeout=timeout)
         except subprocess.TimeoutExpired:
+            threads = threads_of(process.pid)
             process.kill()
             out, err = process.communicate()
-            self.fail(f"it did not end within {timeout} s; stdout: {out}; stderr: {err}")
+            self.fail(f"it did not end within {timeout} s; stdout: {out}; stderr: {err}; threads, and the system calls that they are in:\n{threads}")
         return Result(process.returncode, out, err, self.log)
 
     def probe(self, options, app, stdin="", timeout=100, **more):

@@ -13,13 +13,13 @@ namespace fade {
 namespace {
 
 /// Memory of threads that have ended, which share no arena: as many arenas are free for others.
-std::vector<void *> memoryOfEndedThreads(int count) {
+std::vector<void *> memoryOfEndedThreads(int count, std::size_t size = 5000) {
   std::vector<void *> kept(count);
   std::vector<std::thread> threads;
   std::latch all(count);
   for (void *&one : kept)
     threads.emplace_back([&] {
-      one = std::malloc(5000);
+      one = std::malloc(size);
       all.arrive_and_wait();
     });
   for (std::thread &thread : threads) thread.join();
@@ -29,8 +29,20 @@ std::vector<void *> memoryOfEndedThreads(int count) {
 TEST(OwnHeap, AThreadDoesNotWorkWithTheHeapOfOneThatHasEnded) {
   const std::vector<void *> kept = memoryOfEndedThreads(3);
   bool as_it_comes = true, own = false;
+  learnNewHeap();
   startQuietThread("usual", [&] { as_it_comes = hasOwnHeap(); }).join();
   EXPECT_FALSE(as_it_comes) << "then this test shows nothing";
+  startThreadWithOwnHeap("own", [&] { own = hasOwnHeap(); }).join();
+  EXPECT_TRUE(own);
+  for (void *one : kept) std::free(one);
+}
+
+TEST(OwnHeap, ASmallPieceOfSomebodyElseIsEnough) {
+  const std::vector<void *> kept = memoryOfEndedThreads(3, 24);
+  bool as_it_comes = true, own = false;
+  learnNewHeap();
+  startQuietThread("usual", [&] { as_it_comes = hasOwnHeap(); }).join();
+  EXPECT_FALSE(as_it_comes);
   startThreadWithOwnHeap("own", [&] { own = hasOwnHeap(); }).join();
   EXPECT_TRUE(own);
   for (void *one : kept) std::free(one);
