@@ -16,6 +16,14 @@ Place otherPlace(const ObservedWave &wave, const LdsShadow::Other &other,
   return place;
 }
 
+/// As stores to flags are.
+bool isOnePlace(const ObservedAccess &access) {
+  const auto lane = static_cast<unsigned>(std::countr_zero(access.lanes));
+  for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1)
+    if (access.address[std::countr_zero(lanes)] != access.address[lane]) return false;
+  return true;
+}
+
 } // namespace
 
 void GroupCheck::begin(const ObservedGroup &group, const Options &options, DispatchRaces *races) {
@@ -44,6 +52,7 @@ void GroupCheck::begin(const ObservedGroup &group, const Options &options, Dispa
   has_shadow_ =
       group.dispatch->lds_bytes != 0 && (options.has(Check::race) || options.has(Check::init));
   if (has_shadow_) shadow_.begin(group.waves, group.dispatch->lds_bytes);
+  if (has_shadow_) poll_loops_.begin(*group.dispatch);
   constexpr uint32_t whole = 64;
   has_halves_ =
       options.has(Check::wave) && group.dispatch->lds_bytes != 0 && group.dispatch->lanes == whole;
@@ -149,9 +158,15 @@ void GroupCheck::lds(const ObservedWave &wave, const ObservedAccess &access, con
   const bool races = options_->has(Check::race) && has_several_waves_;
   LdsShadow::Other other, first_other;
   uint64_t racing = 0;
+  auto manner = LdsShadow::Manner::plain;
+  if (races && access.kind == AccessKind::load && access.size <= 8 &&
+      poll_loops_.isPoll(addressOf(access.pc), races_->memory))
+    manner = LdsShadow::Manner::polls;
+  if (races && access.kind == AccessKind::store && isOnePlace(access))
+    manner = LdsShadow::Manner::tells;
   for (uint64_t lanes = races ? access.lanes : 0; lanes; lanes &= lanes - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-    if (!shadow_.race(wave.number, lane, access, other)) continue;
+    if (!shadow_.race(wave.number, lane, access, other, manner)) continue;
     if (!racing) first_other = other;
     racing |= uint64_t{1} << lane;
   }

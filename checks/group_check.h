@@ -10,6 +10,7 @@
 #include "checks/lds_shadow.h"
 #include "checks/nan_check.h"
 #include "checks/options.h"
+#include "checks/poll_loops.h"
 #include "checks/private_shadow.h"
 #include "checks/reporter.h"
 #include "checks/stray_values.h"
@@ -100,6 +101,7 @@ private:
   const Options *options_ = nullptr;
   LdsShadow shadow_;
   LdsShadow halves_; ///< the same as if a wave had half as many lanes
+  PollLoops poll_loops_;
   DispatchRaces *races_ = nullptr;
   GroupRaces global_;
   std::vector<PrivateShadow> private_;  ///< of each wave, if they are looked at

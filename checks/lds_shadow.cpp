@@ -77,7 +77,8 @@ LdsShadow::Mark LdsShadow::markOf(const ObservedAccess &access, unsigned lane, u
 }
 
 LdsShadow::Other LdsShadow::otherOf(const Mark &mark, uint64_t dword, unsigned common) {
-  Other other{mark.pc, mark.wave, mark.lane, static_cast<AccessKind>(mark.kind)};
+  const auto kind = mark.kind == kTold ? AccessKind::store : static_cast<AccessKind>(mark.kind);
+  Other other{mark.pc, mark.wave, mark.lane, kind};
   const auto in_dword = static_cast<uint32_t>(std::countr_zero(common | 8));
   other.address = dword * 4 + in_dword;
   other.size =
@@ -98,6 +99,14 @@ void LdsShadow::release(uint32_t wave, Meeting &meeting) {
   has_released_ = true;
 }
 
+void LdsShadow::hear(uint32_t wave, const Mark &store) {
+  if (!isLive(store) || store.kind != kTold || store.wave == wave) return;
+  for (uint32_t w = 0; w < waves_; ++w)
+    if (w != wave && w != store.wave)
+      heard(wave, w) = std::max(heard(wave, w), heard(store.wave, w));
+  heard(wave, store.wave) = std::max(heard(wave, store.wave), store.time);
+}
+
 void LdsShadow::endAccess(uint32_t wave) {
   if (!has_released_) return;
   has_released_ = false;
@@ -105,7 +114,7 @@ void LdsShadow::endAccess(uint32_t wave) {
 }
 
 bool LdsShadow::raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &access, uint64_t at,
-                            uint8_t bytes, Other &other) {
+                            uint8_t bytes, Manner manner, Other &other) {
   const uint64_t dword = at / 4;
   Cell &cell = cells_[dword];
   const bool stores = access.kind == AccessKind::store;
@@ -124,7 +133,11 @@ bool LdsShadow::raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &
     is_atomic = met_before != meetings_.end() && met_before->second.answers;
     if (is_atomic) meeting = &met_before->second;
     if (is_atomic && reads) acquire(wave, *meeting);
+    if (manner == Manner::polls && met_before != meetings_.end() && !is_atomic)
+      acquire(wave, met_before->second);
   }
+  const bool polls = manner == Manner::polls;
+  if (polls) is_atomic = true, hear(wave, cell.write);
   const Mark *met = nullptr;
   const auto atomic = static_cast<uint8_t>(AccessKind::atomic);
   const auto meet = [&](const Mark &mark) {
@@ -133,7 +146,8 @@ bool LdsShadow::raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &
   // Compilers begin loops of compare-and-swap with a plain load.
   const bool answers = access.kind == AccessKind::atomic && access.returns;
   const auto meetRead = [&](const Mark &read) {
-    if (!reads && !answers && !(is_atomic && read.kind == atomic)) meet(read);
+    const bool is_told = is_atomic || manner == Manner::tells;
+    if (!reads && !answers && !(is_told && read.kind == atomic)) meet(read);
   };
   const auto meetWrite = [&](const Mark &write) {
     if (met || !conflicts(write, wave, bytes)) return;
@@ -154,11 +168,15 @@ bool LdsShadow::raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &
     for (const Mark &part : parts->second.read) meetRead(part);
   }
   if (meeting && !reads) release(wave, *meeting);
+  if (manner == Manner::tells) has_released_ = true;
   if (met) other = otherOf(*met, dword, met->bytes & bytes);
 
   Mark now = markOf(access, lane, at);
   now.time = heard(wave, wave), now.wave = wave & 63, now.bytes = bytes & 15u;
-  now.kind = (is_atomic ? atomic : static_cast<uint8_t>(access.kind)) & 3;
+  now.kind = (is_atomic                 ? atomic
+              : manner == Manner::tells ? kTold
+                                        : static_cast<uint8_t>(access.kind)) &
+             3;
   if (reads)
     put(dword, placeFor(cell.read, wave), now, &Parts::read);
   else if (is_atomic)
@@ -172,7 +190,8 @@ bool LdsShadow::raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &
   return met != nullptr;
 }
 
-bool LdsShadow::race(uint32_t wave, unsigned lane, const ObservedAccess &access, Other &other) {
+bool LdsShadow::race(uint32_t wave, unsigned lane, const ObservedAccess &access, Other &other,
+                     Manner manner) {
   const uint64_t begin = access.address[lane], end = begin + access.size;
   if (end > bytes_ || end < begin) return false; // not LDS: another check's matter
   bool found = false;
@@ -180,7 +199,8 @@ bool LdsShadow::race(uint32_t wave, unsigned lane, const ObservedAccess &access,
     const uint64_t n = std::min(end, at / 4 * 4 + 4) - at;
     const auto bytes = static_cast<uint8_t>(((1u << n) - 1) << at % 4);
     Other met;
-    if (raceInDword(wave, lane, access, at, bytes, met) && !found) found = true, other = met;
+    if (raceInDword(wave, lane, access, at, bytes, manner, met) && !found)
+      found = true, other = met;
   }
   return found;
 }

@@ -6,9 +6,10 @@
 // wave tells when it arrives, and hears when it has waited. An atomic leaves what its wave knows at
 // the place that it changes, and one that returns the old value takes what others left there: so
 // locks and counters in LDS order what they protect. (At such a place plain loads and stores do the
-// same: compiled code does not show that a store is an atomic one.) An access is in order with an
-// earlier one of another wave if the wave has heard of it; if it has not and one of them writes,
-// they race.
+// same: compiled code does not show that a store is an atomic one.) A load in a loop that waits
+// takes what atomics left, and what the wave knew that has stored to this place alone, a flag: LDS
+// is in order, so a release needs no instruction of its own. An access is in order with an earlier
+// one of another wave if the wave has heard of it; if it has not and one of them writes, they race.
 #pragma once
 
 #include <fade/observer.h>
@@ -34,9 +35,16 @@ public:
     uint32_t byte = 0;                    ///< of it, the one at `address`
     uint32_t data = ObservedAccess::none; ///< its first register
   };
+  /// What is known of an access besides.
+  enum class Manner : uint8_t {
+    plain,
+    polls, ///< a load in a loop that waits
+    tells, ///< a store to one place, which may be a flag
+  };
   /// Whether a lane's access races with an earlier one. Takes note of it. Stores of the same value
   /// do not race.
-  bool race(uint32_t wave, unsigned lane, const ObservedAccess &access, Other &other);
+  bool race(uint32_t wave, unsigned lane, const ObservedAccess &access, Other &other,
+            Manner manner = Manner::plain);
   /// All lanes of an access were looked at by race().
   void endAccess(uint32_t wave);
   void barrier();
@@ -58,6 +66,7 @@ public:
 private:
   using Clock = uint32_t;
   static constexpr uint32_t kNoData = 1023;
+  static constexpr uint8_t kTold = 3; ///< a kind of mark, beside those of accesses
   bool isInside(uint64_t address, uint32_t size) const {
     return address <= bytes_ && size <= bytes_ - address && size <= 64;
   }
@@ -115,7 +124,9 @@ private:
   void keepRest(uint64_t dword, const Mark &before, const Mark &mark,
                 std::vector<Mark> Parts::*displaced);
   bool raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &access, uint64_t at,
-                   uint8_t bytes, Other &other);
+                   uint8_t bytes, Manner manner, Other &other);
+  /// A poll has seen this store.
+  void hear(uint32_t wave, const Mark &store);
 
   uint32_t waves_ = 0, bytes_ = 0;
   Clock base_ = 0; ///< times up to here are of earlier workgroups

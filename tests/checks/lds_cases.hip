@@ -161,6 +161,66 @@ template <bool broken> __global__ void once_more(int *out) {
   }
 }
 
+// ---- flags that are told and polled with atomics. LDS has no caches to go past: an atomic load looks like
+// any other, but for the loop that waits. (Without optimization that loop is too long to be known.)
+#if defined(__OPTIMIZE__)
+#define HAS_FLAGS 1
+#else
+#define HAS_FLAGS 0
+#endif
+template <bool broken> __global__ void counted_flag(const int *in, int *out) {
+  __shared__ int box[64], flag;
+  if (threadIdx.x == 0) flag = 0;
+  __syncthreads();
+  const int lane = threadIdx.x % 64, half = threadIdx.x / 64;
+  if (half == 0) {
+    box[lane] = in[lane]; // finds: race
+    if (HAS_FLAGS && !broken)
+      __hip_atomic_fetch_add(&flag, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
+  } else {
+    if (HAS_FLAGS && !broken)
+      while (__hip_atomic_load(&flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP) < 64) {}
+    if (HAS_FLAGS || broken) out[lane] = box[63 - lane]; // finds: race
+  }
+}
+// There and back, five times; or the flag comes before what it stands for.
+template <bool broken> __global__ void stored_flag(const int *in, int *out) {
+#if HAS_FLAGS
+  __shared__ int box[64], full;
+  if (threadIdx.x == 0) full = 0;
+  __syncthreads();
+  const int lane = threadIdx.x % 32, wave = threadIdx.x / 64;
+  if (threadIdx.x % 64 >= 32) return;
+  for (int k = 0; k < 5; k++) { // may: race
+    if (wave == 0) {
+      while (__hip_atomic_load(&full, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP) == 1) {} // may: race
+      if (broken && lane == 0)
+        __hip_atomic_store(&full, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP); // may: race
+      box[lane] = in[lane] + k; // finds: race optimized
+      if (!broken && lane == 0)
+        __hip_atomic_store(&full, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
+    } else {
+      while (__hip_atomic_load(&full, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP) == 0) {} // may: race
+      out[32 * k + lane] = box[31 - lane]; // finds: race optimized
+      if (lane == 0)
+        __hip_atomic_store(&full, 0, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP); // may: race
+    }
+  }
+#endif
+}
+// A loop over what others may still be counting does not wait for them.
+template <bool broken> __global__ void early_sum(const int *in, int *out) {
+  __shared__ int bins[16];
+  if (threadIdx.x < 16) bins[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&bins[in[threadIdx.x] % 16], 1); // finds: race optimized
+  if (!broken) __syncthreads();
+  int sum = 0;
+#pragma unroll 1
+  for (int k = 0; k < 16; k++) sum += bins[k] * k; // finds: race optimized
+  out[threadIdx.x] = sum;
+}
+
 template <bool broken> int run() {
   Device<int> in(1024), out(1024);
   Device<unsigned> bins(64);
@@ -178,6 +238,10 @@ template <bool broken> int run() {
   part_of_a_wave_returns<broken><<<1, 128>>>(in.data, out.data, 100);
   barrier_in_a_tree<broken><<<1, 64>>>(in.data, out.data);
   once_more<broken><<<1, 256>>>(out.data);
+  finish();
+  counted_flag<broken><<<1, 128>>>(in.data, out.data);
+  stored_flag<broken><<<1, 128>>>(in.data, out.data);
+  early_sum<broken><<<1, 256>>>(in.data, out.data);
   finish();
   std::printf("done\n");
   return 5;
