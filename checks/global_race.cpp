@@ -280,8 +280,8 @@ void GroupRaces::atomic(Lane &lane, ShadowPage &page, uint32_t dword) {
   if (!lane.access.returns) meetReaders(lane, page, dword); // see load()
   if (lane.races && lane.met.accessKind() == AccessKind::load && isLocal(lane.met.wave))
     lane.races = false;
-  if (!page.meetings) page.meetings = std::make_unique<std::unordered_map<uint32_t, Meeting>>();
-  Meeting &meeting = (*page.meetings)[dword];
+  GlobalShadow &shadow = dispatch_->shadow;
+  Meeting &meeting = shadow.made(shadow.made(page.meetings)[dword]);
   meeting.answers |= lane.access.returns;
   release(lane, meeting);
   keep(w, meeting, lane.mark);
@@ -289,16 +289,26 @@ void GroupRaces::atomic(Lane &lane, ShadowPage &page, uint32_t dword) {
     w.taken.push_back({&page, dword, true, lane.mark.site, ordered_ != nullptr});
 }
 
-/// Lanes that load or change the same place one after the other: what holds for the first of them
-/// holds for all.
-bool GroupRaces::isAgain(Lane &lane, ShadowPage &page) const {
-  if (lane.access.kind == AccessKind::store) return false;
-  const auto bytes = static_cast<uint8_t>(lane.mark.bytes);
-  const bool is_again =
-      lane.last_page == &page && lane.last_at == lane.at && lane.last_bytes == bytes;
-  lane.last_page = &page, lane.last_at = lane.at, lane.last_bytes = bytes;
-  if (is_again && lane.races) lane.racing |= uint64_t{1} << lane.mark.lane;
-  return is_again;
+/// Whole dwords that only this wave has written, and only it has read if it is a store: nothing to
+/// compare with. Most accesses are so.
+bool GroupRaces::isQuick(Lane &lane, uint32_t dword) {
+  ShadowPage &page = *lane.page;
+  const WaveRaces &w = lane.wave;
+  const auto isOthers = [&](const Mark &mark) { return mark.time && mark.wave != w.id; };
+  const auto isOthersIn = [&](const auto &of) { return of && isOthers((*of)[dword]); };
+  if (page.parts) return false;
+  if (page.write && isOthers(page.write->marks[dword])) return false;
+  if (page.earlier_write && isOthers(page.earlier_write->marks[dword])) return false;
+  if (lane.access.kind == AccessKind::store) {
+    if (isOthersIn(page.read) || isOthersIn(page.second_read)) return false;
+    lane.value = storedAt(lane.access, lane.mark.lane, lane.at);
+    putWrite(lane, page, dword);
+    return true;
+  }
+  Mark &first = dispatch_->shadow.made(page.read)[dword];
+  const bool may_replace = !isOthers(first) || hasHeard(w, w.seen, first);
+  (may_replace ? first : dispatch_->shadow.made(page.second_read)[dword]) = lane.mark;
+  return true;
 }
 
 void GroupRaces::dword(Lane &lane, ShadowPage &page, uint32_t dword) {
@@ -314,6 +324,37 @@ void GroupRaces::dword(Lane &lane, ShadowPage &page, uint32_t dword) {
   if (!lane.racing || byte < lane.first_byte)
     lane.first_lane = lane.mark.lane, lane.first_met = lane.met, lane.first_byte = byte;
   lane.racing |= uint64_t{1} << lane.mark.lane;
+}
+
+/// From now on it is about that page, which is locked.
+void GroupRaces::enter(Lane &lane, uint64_t number) {
+  if (lane.page) lane.page->unlock();
+  lane.page_number = number;
+  lane.page = page(number * ShadowPage::kBytes);
+  if (lane.page) lane.page->lock();
+  lane.may_be_quick = lane.page && lane.is_plain && !lane.page->meetings;
+}
+
+/// One lane of an access, dword by dword.
+void GroupRaces::lookAt(Lane &lane, unsigned number) {
+  const ObservedAccess &access = lane.access;
+  const uint64_t begin = access.address[number], end = begin + access.size;
+  const bool is_aligned = begin % 4 == 0;
+  lane.mark.lane = number & 63;
+  for (uint64_t at = begin; at < end; at = (at | 3) + 1) {
+    if (at / ShadowPage::kBytes != lane.page_number) enter(lane, at / ShadowPage::kBytes);
+    if (!lane.page) continue;
+    const uint64_t n = std::min(end, (at | 3) + 1) - at;
+    lane.mark.bytes = (((1u << n) - 1) << at % 4) & 15;
+    const uint64_t before = (at - begin) / 4;
+    lane.mark.part = is_aligned && before < 7 ? (before + 1) & 7 : 0;
+    lane.at = at;
+    const auto in_page = static_cast<uint32_t>(at % ShadowPage::kBytes / 4);
+    if (lane.may_be_quick && is_aligned && isQuick(lane, in_page)) continue;
+    lane.cached = lines_.upTo(at, lane.wave.seen);
+    if (access.kind == AccessKind::store) lane.value = storedAt(access, number, at);
+    dword(lane, *lane.page, in_page);
+  }
 }
 
 void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
@@ -337,30 +378,23 @@ void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
                     lane.mark.load_lag == 1;
   has_stored_ |= access.kind != AccessKind::load;
   if (access.kind == AccessKind::atomic && (ordered_ = onlyPage(access))) ordered_->order.lock();
-  ShadowPage *locked = nullptr;
+  lane.is_plain = access.kind != AccessKind::atomic && !access.coherent && access.size % 4 == 0;
+  uint64_t last = 0;
+  bool has_raced = false;
   for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
     const auto number = static_cast<unsigned>(std::countr_zero(lanes));
-    const uint64_t begin = access.address[number], end = begin + access.size;
-    lane.mark.lane = number & 63;
-    for (uint64_t at = begin; at < end; at = (at | 3) + 1) {
-      ShadowPage *touched = page(at);
-      if (touched != locked) {
-        if (locked) locked->unlock();
-        if ((locked = touched)) locked->lock();
-      }
-      if (!touched) continue;
-      const uint64_t n = std::min(end, (at | 3) + 1) - at;
-      lane.mark.bytes = (((1u << n) - 1) << at % 4) & 15;
-      const uint64_t before = (at - begin) / 4;
-      lane.mark.part = begin % 4 == 0 && before < 7 ? (before + 1) & 7 : 0;
-      lane.cached = lines_.upTo(at, w.seen);
-      lane.at = at;
-      if (isAgain(lane, *touched)) continue;
-      if (access.kind == AccessKind::store) lane.value = storedAt(access, number, at);
-      dword(lane, *touched, static_cast<uint32_t>(at % ShadowPage::kBytes / 4));
+    const uint64_t begin = access.address[number];
+    // Of lanes that load or change the same place one after the other, what holds for the first
+    // holds for all.
+    if (access.kind != AccessKind::store && begin == last && lanes != access.lanes) {
+      if (has_raced) lane.racing |= uint64_t{1} << number;
+      continue;
     }
+    last = begin;
+    lookAt(lane, number);
+    has_raced = lane.racing >> number & 1;
   }
-  if (locked) locked->unlock();
+  if (lane.page) lane.page->unlock();
   if (ordered_ && !w.taken.empty()) learn(w); // from those before, and nobody comes between
   if (access.kind == AccessKind::load && !access.coherent) lines_.add(access, w.seen);
   if (lane.racing) report(wave, lane, reporter);

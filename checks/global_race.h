@@ -210,13 +210,14 @@ private:
     const ObservedAccess &access;
     WaveRaces &wave;
     Mark mark{};
-    uint64_t at = 0;                 ///< the first byte, of the dword that is looked at
-    uint32_t value = 0;              ///< stores: what is stored there
-    Done done{};                     ///< of what the wave did before
-    bool passes_on = false;          ///< atomics: passed_on_ is what the wave leaves
-    ShadowPage *last_page = nullptr; ///< where the lane before was
-    uint64_t last_at = 0;
-    uint8_t last_bytes = 0;
+    uint64_t at = 0;            ///< the first byte, of the dword that is looked at
+    uint32_t value = 0;         ///< stores: what is stored there
+    Done done{};                ///< of what the wave did before
+    bool passes_on = false;     ///< atomics: passed_on_ is what the wave leaves
+    bool is_plain = false;      ///< a load or store of whole dwords that orders nothing
+    ShadowPage *page = nullptr; ///< it is locked
+    uint64_t page_number = ~uint64_t{0};
+    bool may_be_quick = false;           ///< it is plain, and nobody changes the page with atomics
     const Clocks::Ptr *cached = nullptr; ///< CachedLines::upTo()
     bool races = false;                  ///< the dword that is being looked at, with `met`
     Mark met{};
@@ -245,7 +246,9 @@ private:
   ShadowPage *page(uint64_t address);
   ShadowPage *onlyPage(const ObservedAccess &access);
   Time takeTime(WaveRaces &wave, const ObservedAccess &access) const;
-  bool isAgain(Lane &lane, ShadowPage &page) const;
+  void lookAt(Lane &lane, unsigned number);
+  void enter(Lane &lane, uint64_t number);
+  bool isQuick(Lane &lane, uint32_t dword);
   void dword(Lane &lane, ShadowPage &page, uint32_t dword);
   void load(Lane &lane, ShadowPage &page, uint32_t dword);
   void store(Lane &lane, ShadowPage &page, uint32_t dword);

@@ -98,16 +98,12 @@ public:
   std::unique_ptr<Writes> write, earlier_write;
   std::unique_ptr<Marks> read, second_read;
   std::array<uint64_t, kDwords / 64> polled{}; ///< dwords that coherent loads have read
-  std::unique_ptr<std::unordered_map<uint32_t, Meeting>> meetings;
+  std::unique_ptr<std::array<std::unique_ptr<Meeting>, kDwords>> meetings;
   std::unique_ptr<std::unordered_map<uint32_t, Parts>> parts;
   std::mutex order; ///< held from before an atomic is noted until it was made
 
   bool isPolled(uint32_t dword) const { return polled[dword / 64] >> dword % 64 & 1; }
-  Meeting *meeting(uint32_t dword) {
-    if (!meetings) return nullptr;
-    const auto at = meetings->find(dword);
-    return at == meetings->end() ? nullptr : &at->second;
-  }
+  Meeting *meeting(uint32_t dword) const { return meetings ? (*meetings)[dword].get() : nullptr; }
 
   const Parts *partsOf(uint32_t dword) const {
     if (!parts) return nullptr;
@@ -139,7 +135,7 @@ public:
   ~GlobalShadow();
   /// The page that holds an address; null if there is no room for more. It stays where it is.
   ShadowPage *page(uint64_t address);
-  /// Marks of a page, made if they are not there yet. Under the page's lock.
+  /// Marks or a meeting of a page, made if they are not there yet. Under the page's lock.
   template <class T> T &made(std::unique_ptr<T> &of) {
     if (!of) of = std::make_unique<T>(), count(sizeof(T));
     return *of;

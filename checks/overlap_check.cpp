@@ -132,7 +132,7 @@ struct HostTalk {
 HostTalk talkOf(const EndedDispatch &dispatch) {
   HostTalk talk;
   dispatch.races->shadow.forPages([&](uint64_t number, ShadowPage &page) {
-    bool tells = page.meetings && !page.meetings->empty();
+    bool tells = page.meetings != nullptr;
     if (page.write)
       for (const Mark &mark : page.write->marks) tells |= mark.time && mark.tells;
     bool listens = false;
