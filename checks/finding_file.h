@@ -149,7 +149,8 @@ struct Finding {
   uint64_t address;  ///< wait, hazard: the register; then `space` is 1 for vector registers
   uint64_t limit;   ///< wait: what its counter must come down to; LDS, scratch, arguments: how many
                     ///< bytes there are; sync: waves there are; hazard: states that are needed;
-                    ///< hang: the value that is polled; inactive_lane: the lane
+                    ///< hang: the value that is polled; inactive_lane: the lane; nan: 1 if it is
+                    ///< a constant that was selected, wanted unless a library function did it
   int64_t distance; ///< gap: bytes behind the end (positive, 0: the first) or before the start
   Place place, other;  ///< other: the second side of a race
   Place between;       ///< race: an atomic that could have ordered them; without a pc: none;

@@ -110,9 +110,39 @@ template <class Visit> void eachLane(uint64_t lanes, Visit visit) {
   for (; lanes; lanes &= lanes - 1) visit(static_cast<unsigned>(std::countr_zero(lanes)));
 }
 
-/// Of operands with several causes, the one that was born first; what was flushed comes last.
+/// NaN and infinities as programs and libraries write them, of f32, or the upper half of f64.
+Kind kindOfConstant(uint32_t value) {
+  switch (value & 0x7fffffff) {
+  case 0x7fc00000:
+  case 0x7ff80000: return {.is_nan = true, .is_inf = false};
+  case 0x7f800000:
+  case 0x7ff00000: return {.is_nan = false, .is_inf = true};
+  default: return {};
+  }
+}
+
+FloatOperation::Flow flowOf(std::string_view name) {
+  using Flow = FloatOperation::Flow;
+  if (name == "v_mov_b32" || name == "s_mov_b32" || name == "s_mov_b64" || name == "v_mov_b64" ||
+      name == "s_movk_i32" || name == "v_accvgpr_write_b32" || name == "v_accvgpr_read_b32")
+    return Flow::move;
+  if (name.starts_with("v_cndmask_b32")) return Flow::select;
+  if (name.starts_with("v_cmp_")) return Flow::compare;
+  for (const char *logic : {"s_and", "s_or", "s_xor", "s_nand", "s_nor", "s_xnor", "s_not"})
+    if (name.starts_with(logic)) return Flow::masks;
+  return Flow::other;
+}
+
+bool crossesLanes(std::string_view name) {
+  for (const char *part : {"permute", "permlane", "readlane", "readfirstlane", "swizzle"})
+    if (name.find(part) != std::string_view::npos) return true;
+  return false;
+}
+
+/// Of operands with several causes, the one that was born first; what was flushed or selected comes
+/// last.
 void keepFirst(uint32_t &cause, uint32_t other, const NanGroup &group) {
-  const auto rank = [&](uint32_t c) { return std::pair(group.causes[c - 1].is_flush, c); };
+  const auto rank = [&](uint32_t c) { return std::pair(group.causes[c - 1].isWeak(), c); };
   if (!cause || rank(other) < rank(cause)) cause = other;
 }
 
@@ -120,7 +150,10 @@ void keepFirst(uint32_t &cause, uint32_t other, const NanGroup &group) {
 
 FloatOperation floatOperation(std::string_view name) {
   FloatOperation op;
-  if (!name.starts_with("v_") || name.starts_with("v_cmp") || name.starts_with("v_cndmask"))
+  op.flow = flowOf(name);
+  op.is_scalar = name.starts_with("s_");
+  if ((!op.is_scalar && !name.starts_with("v_")) || op.flow != FloatOperation::Flow::other ||
+      name.starts_with("s_cmp") || name.starts_with("v_cmp"))
     return op;
   op.is_matrix =
       name.starts_with("v_mfma") || name.starts_with("v_smfmac") || name.starts_with("v_wmma");
@@ -260,12 +293,19 @@ void NanValues::registers(const ObservedWave &wave, const ObservedInstruction &i
   const auto [at, is_new] = operations_.try_emplace(instruction.pc);
   if (is_new) {
     at->second = floatOperation(instruction.name);
+    // Scalar operations of other types than floats are many.
+    if (at->second.is_scalar && at->second.source == FloatType::none)
+      at->second.result = FloatType::none;
     if (group.looks_for_flushes && !instruction.selects && !hasModifiers(instruction.pc, memory))
       at->second.arithmetic = arithmeticOf(instruction.name);
   }
   if (!instruction.writes_count || !instruction.lanes) return;
+  step_.decided = step_.variable = 0;
+  follow(wave, instruction, at->second);
+  step_.decided &= ~step_.variable;
   const bool is_float = at->second.result != FloatType::none && !instruction.paired;
-  if (!is_float && causes_.empty() && scalars_.empty() && kept_.empty() && group.lds.empty())
+  if (!is_float && causes_.empty() && scalars_.empty() && kept_.empty() && group.lds.empty() &&
+      !step_.decided)
     return;
   step_.is_there = true;
   step_.operation = is_float ? at->second : FloatOperation{};
@@ -274,6 +314,7 @@ void NanValues::registers(const ObservedWave &wave, const ObservedInstruction &i
   step_.name = instruction.name;
   step_.had_nan = step_.had_inf = 0;
   step_.is_load = false;
+  step_.crosses_lanes = instruction.selects || crossesLanes(instruction.name);
   step_.operands.clear();
   step_.sources.clear();
   step_.writes.assign(instruction.writes, instruction.writes + instruction.writes_count);
@@ -292,25 +333,28 @@ void NanValues::addSources(const ObservedWave &wave, const ObservedInstruction &
         if (at == scalars_.end()) continue;
         source.values.fill(wave.scalar_registers[number]);
         source.causes.fill(at->second);
+        source.decides = ~uint64_t{0};
       } else {
         if (number >= kRegisters || !hasCause(number)) continue;
         std::copy_n(wave.vector_registers[number], 64, source.values.begin());
         source.causes = causes_.at(number);
-        uint64_t flushed = 0;
+        uint64_t caused = 0, flushed = 0;
         eachLane(instruction.lanes, [&](unsigned lane) {
           const uint32_t cause = source.causes[lane];
+          if (cause) caused |= uint64_t{1} << lane;
           if (cause && group.causes[cause - 1].is_flush) flushed |= uint64_t{1} << lane;
         });
-        // Many a 0 is another one's: whether it is this is tried.
-        if (flushed && instruction.trial) {
+        // Many a 0 is another one's, as the lower half of a double is: whether it is this is tried.
+        if (!instruction.trial) source.decides = caused & ~flushed;
+        if (caused && instruction.trial) {
           const ObservedBytes input{
-              true, static_cast<uint16_t>(number), {flushed, flushed, flushed, flushed}};
+              true, static_cast<uint16_t>(number), {caused, caused, caused, caused}};
           std::array<ObservedBytes, 4> results;
           const uint32_t count = instruction.trial->depends(&input, 1, results.data(),
                                                             static_cast<uint32_t>(results.size()));
           for (uint32_t r = 0; r < count && r < results.size(); ++r)
             for (const uint64_t lanes : results[r].lanes)
-              if (results[r].vector) source.decides |= lanes & flushed;
+              if (results[r].vector) source.decides |= lanes & caused;
         }
       }
       step_.sources.push_back(source);
@@ -339,10 +383,12 @@ void NanValues::finish(const ObservedWave &wave, NanGroup &group, const Reporter
   if (!step_.is_there) return;
   step_.is_there = false;
   finishScalars(wave);
-  if (step_.operation.result != FloatType::none)
+  if (step_.operation.result != FloatType::none && step_.operation.is_scalar)
+    finishScalarFloat(wave, group, reporter);
+  else if (step_.operation.result != FloatType::none)
     finishFloat(wave, group, reporter);
   else
-    finishMove(wave, group);
+    finishMove(wave, group, reporter);
 }
 
 void NanValues::finishFloat(const ObservedWave &wave, NanGroup &group, const Reporter &reporter) {
@@ -363,7 +409,9 @@ void NanValues::finishFloat(const ObservedWave &wave, NanGroup &group, const Rep
           const uint64_t bit = uint64_t{1} << lane;
           const bool had =
               kind.is_nan ? step_.had_nan & bit : (step_.had_nan | step_.had_inf) & bit;
-          if (step_.cause[lane] && !group.causes[step_.cause[lane] - 1].is_flush)
+          // A NaN that is made of an infinity which may have been wanted is born.
+          const bool is_known = step_.cause[lane] && !group.causes[step_.cause[lane] - 1].is_flush;
+          if (is_known && (had || !group.causes[step_.cause[lane] - 1].is_selected))
             cause = step_.cause[lane];
           else if (!had)
             cause =
@@ -378,8 +426,24 @@ void NanValues::finishFloat(const ObservedWave &wave, NanGroup &group, const Rep
   }
 }
 
+/// Of the scalar unit: one value for all lanes.
+void NanValues::finishScalarFloat(const ObservedWave &wave, NanGroup &group,
+                                  const Reporter &reporter) {
+  const auto lane = static_cast<unsigned>(std::countr_zero(step_.lanes));
+  for (const ObservedRange &range : step_.writes) {
+    if (range.vector || range.count != 1 || range.first >= 106) continue;
+    const Kind kind = kindOf(step_.operation.result, wave.scalar_registers[range.first], false);
+    if (!kind.is_nan && !kind.is_inf) continue;
+    const bool had = (kind.is_nan ? step_.had_nan : step_.had_nan | step_.had_inf) >> lane & 1;
+    uint32_t cause = step_.cause[lane];
+    if (!cause && !had)
+      cause = causeOf(wave, lane, kind.is_nan ? Birth::nan : Birth::infinity, group, reporter);
+    if (cause) scalars_[range.first] = cause;
+  }
+}
+
 /// What moves values keeps their causes where it has kept the values.
-void NanValues::finishMove(const ObservedWave &wave, const NanGroup &group) {
+void NanValues::finishMove(const ObservedWave &wave, NanGroup &group, const Reporter &reporter) {
   for (const ObservedRange &range : step_.writes)
     for (unsigned k = 0; range.vector && k < range.count; ++k)
       eachLane(step_.lanes, [&](unsigned lane) {
@@ -390,16 +454,117 @@ void NanValues::finishMove(const ObservedWave &wave, const NanGroup &group) {
         const uint32_t value = wave.vector_registers[number][lane];
         const auto is_flush = [&](uint32_t c) { return c && group.causes[c - 1].is_flush; };
         for (const Step::Source &source : step_.sources) {
+          const bool decides = source.decides >> lane & 1;
           if (source.causes[lane] && source.values[lane] == value &&
-              (!is_flush(source.causes[lane]) || source.decides >> lane & 1))
+              (decides || (step_.crosses_lanes && !is_flush(source.causes[lane]))))
             cause = source.causes[lane];
-          for (unsigned other = 0; !cause && other < wave.lanes; ++other) // shuffles
+          for (unsigned other = 0; step_.crosses_lanes && !cause && other < wave.lanes; ++other)
             if (source.causes[other] && !is_flush(source.causes[other]) &&
                 source.values[other] == value)
               cause = source.causes[other];
         }
+        // A selection whose result is a NaN or an infinity that none of the values was.
+        const Kind kind = kindOfConstant(value);
+        if (!cause && (kind.is_nan || kind.is_inf) && step_.decided >> lane & 1)
+          cause = causeOf(wave, lane, kind.is_nan ? Birth::selected_nan : Birth::selected_infinity,
+                          group, reporter);
         setCause(number, lane, cause);
       });
+}
+
+void NanValues::follow(const ObservedWave &wave, const ObservedInstruction &instruction,
+                       const FloatOperation &operation) {
+  using Flow = FloatOperation::Flow;
+  followMasks(wave, instruction, operation);
+  const auto is_constant = [&](const ObservedRange &range) {
+    for (unsigned k = 0; k < range.count; ++k) {
+      const unsigned number = range.first + k;
+      if (range.vector ? number >= kRegisters || !constants_[number]
+                       : number >= 128 || !scalar_constants_[number])
+        return false;
+    }
+    return true;
+  };
+  if (operation.flow == Flow::select) {
+    for (uint32_t i = 0; i < instruction.reads_count; ++i) {
+      const ObservedRange &range = instruction.reads[i];
+      if (!range.vector && masks_.contains(range.first)) {
+        step_.decided = instruction.lanes & ~masks_[range.first];
+      } else if (!is_constant(range)) {
+        step_.variable |= takes(wave, instruction, range);
+      }
+    }
+  }
+  // What it moves need not be NaN or infinite: that is asked where it is selected.
+  bool moves_constant = operation.flow == Flow::move && !instruction.selects;
+  for (uint32_t i = 0; i < instruction.reads_count; ++i)
+    moves_constant = moves_constant && is_constant(instruction.reads[i]);
+  for (uint32_t i = 0; i < instruction.writes_count; ++i)
+    for (unsigned k = 0; k < instruction.writes[i].count; ++k) {
+      const unsigned number = instruction.writes[i].first + k;
+      if (instruction.writes[i].vector && number < kRegisters) constants_[number] = moves_constant;
+      if (!instruction.writes[i].vector && number < 128) scalar_constants_[number] = moves_constant;
+    }
+}
+
+void NanValues::followMasks(const ObservedWave &wave, const ObservedInstruction &instruction,
+                            const FloatOperation &operation) {
+  using Flow = FloatOperation::Flow;
+  uint64_t unusual = 0;
+  bool is_known = false;
+  if (operation.flow == Flow::compare) {
+    const std::string_view name = instruction.name;
+    const FloatType type = typeOf(name.substr(name.rfind('_') + 1));
+    const unsigned step = type == FloatType::f64 ? 2 : 1;
+    is_known = true;
+    for (uint32_t i = 0; type != FloatType::none && i < instruction.reads_count; ++i) {
+      const ObservedRange &range = instruction.reads[i];
+      if (range.count != step || (!range.vector && range.first >= 106)) continue;
+      eachLane(instruction.lanes, [&](unsigned lane) {
+        const auto word = [&](unsigned n) -> uint64_t {
+          return range.vector ? wave.vector_registers[n][lane] : wave.scalar_registers[n];
+        };
+        const uint64_t bits =
+            step == 2 ? word(range.first) | word(range.first + 1u) << 32 : word(range.first);
+        const Kind kind = kindOf(type, bits, false);
+        if (kind.is_nan || kind.is_inf) unusual |= uint64_t{1} << lane;
+      });
+    }
+  } else if (operation.flow == Flow::masks && !masks_.empty()) {
+    is_known = true;
+    for (uint32_t i = 0; i < instruction.reads_count; ++i) {
+      const ObservedRange &range = instruction.reads[i];
+      constexpr unsigned exec = 126;
+      if (range.vector || range.first == exec) continue;
+      const auto at = masks_.find(range.first);
+      if (at == masks_.end())
+        is_known = false;
+      else
+        unusual |= at->second;
+    }
+  }
+  if (masks_.empty() && !is_known) return;
+  for (uint32_t i = 0; i < instruction.writes_count; ++i) {
+    const ObservedRange &range = instruction.writes[i];
+    if (range.vector || range.first == kObservedScc) continue;
+    for (unsigned k = 0; k < range.count; ++k) masks_.erase(range.first + k);
+    if (is_known) masks_[range.first] = unusual;
+  }
+}
+
+uint64_t NanValues::takes(const ObservedWave &wave, const ObservedInstruction &instruction,
+                          const ObservedRange &operand) {
+  uint64_t unusual = 0;
+  eachLane(instruction.lanes, [&](unsigned lane) {
+    const Kind kind = kindOfConstant(operand.vector ? wave.vector_registers[operand.first][lane]
+                                                    : wave.scalar_registers[operand.first]);
+    if (kind.is_nan || kind.is_inf) unusual |= uint64_t{1} << lane;
+  });
+  if (!unusual || !operand.vector || !instruction.trial) return unusual;
+  const ObservedBytes input{true, operand.first, {unusual, unusual, unusual, unusual}};
+  ObservedBytes result;
+  if (!instruction.trial->depends(&input, 1, &result, 1)) return 0;
+  return unusual & (result.lanes[0] | result.lanes[1] | result.lanes[2] | result.lanes[3]);
 }
 
 uint32_t NanValues::causeOf(const ObservedWave &wave, unsigned lane, Birth birth, NanGroup &group,
@@ -416,12 +581,15 @@ uint32_t NanValues::causeOf(const ObservedWave &wave, unsigned lane, Birth birth
                   op.is_packed && !op.is_conversion));
   NanGroup::Cause cause;
   cause.is_flush = birth == Birth::flush;
+  cause.is_selected = birth == Birth::selected_nan || birth == Birth::selected_infinity;
   cause.is_precision = cause.is_flush || (op.is_conversion && birth == Birth::infinity);
+  const bool is_nan = birth == Birth::nan || birth == Birth::selected_nan;
   cause.finding = reporter.begin(cause.is_precision ? Check::precision : Check::nan,
-                                 cause.is_flush        ? Problem::flushed
-                                 : cause.is_precision  ? Problem::overflow
-                                 : birth == Birth::nan ? Problem::nan_born
-                                                       : Problem::infinity_born);
+                                 cause.is_flush       ? Problem::flushed
+                                 : cause.is_precision ? Problem::overflow
+                                 : is_nan             ? Problem::nan_born
+                                                      : Problem::infinity_born);
+  cause.finding.limit = cause.is_selected ? 1 : 0;
   cause.finding.place = reporter.place(wave, lane, step_.site, AccessKind::load, 4);
   cause.finding.rule = FindingLog::instance().string(
       op.is_matrix || operands.empty() ? std::string(step_.name)

@@ -7,6 +7,10 @@
 // or infinite when it was loaded, and constants, are wanted, and nobody's cause; a NaN that is made
 // of wanted infinities (inf - inf) is born.
 //
+// Library functions select constants where their operands are out of range (powf of a negative
+// number). Such a selection, by comparisons of finite values, is born, too; whether it is in a
+// library function is known when lines are looked up, and what is not, is dropped then.
+//
 // Denormals that are flushed (precision): a result of 0 that is none by the operands. Whether MODE
 // or the instruction itself flushes need not be known. Only the 0 itself is followed: what is
 // computed from it may be what it would have been.
@@ -15,6 +19,7 @@
 #include "checks/reporter.h"
 
 #include <array>
+#include <bitset>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -30,6 +35,10 @@ struct FloatOperation {
   bool is_matrix = false; ///< results depend on other lanes
   bool is_conversion = false;
   bool is_division = false; ///< the last step of one, which decides by the second and third operand
+  bool is_scalar = false;   ///< the scalar unit's
+  enum class Flow : uint8_t { other, move, select, compare, masks };
+  Flow flow =
+      Flow::other; ///< of those that compute no values: what they do with constants and masks
   enum class Arithmetic : uint8_t { other, product, sum, fused, conversion };
   Arithmetic arithmetic = Arithmetic::other; ///< of which it is known what the result should be
 };
@@ -45,6 +54,8 @@ struct NanGroup {
     Finding finding;
     bool is_precision = false; ///< overflow of a conversion, or flushed
     bool is_flush = false;
+    bool is_selected = false; ///< a constant
+    bool isWeak() const { return is_flush || is_selected; }
   };
   std::vector<Cause> causes;
   std::unordered_map<uint64_t, uint32_t> by_site; ///< number in causes + 1
@@ -87,12 +98,25 @@ private:
     std::vector<uint8_t> operand_dwords;
     bool is_load = false;
     std::array<Row, 4> loaded{}; ///< causes
+    bool crosses_lanes = false;
+    // Of a selection: lanes that comparisons of finite values have decided, and those that get the
+    // value of a register which holds no constant.
+    uint64_t decided = 0, variable = 0;
   };
 
   void finish(const ObservedWave &wave, NanGroup &group, const Reporter &reporter);
   void finishFloat(const ObservedWave &wave, NanGroup &group, const Reporter &reporter);
-  void finishMove(const ObservedWave &wave, const NanGroup &group);
-  enum class Birth : uint8_t { nan, infinity, flush };
+  void finishMove(const ObservedWave &wave, NanGroup &group, const Reporter &reporter);
+  enum class Birth : uint8_t { nan, infinity, flush, selected_nan, selected_infinity };
+  /// Constants, and what comparisons have found, before the instruction is executed.
+  void follow(const ObservedWave &wave, const ObservedInstruction &instruction,
+              const FloatOperation &operation);
+  void followMasks(const ObservedWave &wave, const ObservedInstruction &instruction,
+                   const FloatOperation &operation);
+  void finishScalarFloat(const ObservedWave &wave, NanGroup &group, const Reporter &reporter);
+  /// Lanes in which a selection has an operand that is NaN or infinite, and takes it.
+  static uint64_t takes(const ObservedWave &wave, const ObservedInstruction &instruction,
+                        const ObservedRange &operand);
   uint32_t causeOf(const ObservedWave &wave, unsigned lane, Birth birth, NanGroup &group,
                    const Reporter &reporter);
   bool wasFlushed(unsigned lane) const;
@@ -111,7 +135,12 @@ private:
   std::array<uint64_t, kRegisters / 64> tagged_{}; ///< registers of which some lane has a cause
   std::unordered_map<unsigned, Row> causes_;       ///< by register
   std::unordered_map<unsigned, uint32_t> scalars_; ///< by scalar register
-  std::unordered_map<uint64_t, Row> kept_;         ///< private memory, by dword
+  std::bitset<kRegisters> constants_;              ///< registers that hold a constant
+  std::bitset<128> scalar_constants_;
+  /// Masks that comparisons have made, by scalar register: lanes with an operand that was NaN or
+  /// infinite.
+  std::unordered_map<unsigned, uint64_t> masks_;
+  std::unordered_map<uint64_t, Row> kept_;                  ///< private memory, by dword
   std::unordered_map<uint64_t, FloatOperation> operations_; ///< by pc
 };
 

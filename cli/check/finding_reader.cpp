@@ -12,6 +12,20 @@
 namespace fade::cli {
 namespace {
 
+/// The function of a mathematical library that the place is in; empty: none.
+std::string mathFunction(const FoundPlace &place) {
+  std::string name;
+  for (const FoundFrame &frame : place.stack) {
+    const bool is_math =
+        frame.function.starts_with("__ocml_") ||
+        (codeobj::isSystemSource(frame.file) && (frame.file.find("math") != std::string::npos ||
+                                                 frame.file.find("hip_fp16") != std::string::npos));
+    if (!is_math) break;
+    name = frame.function.substr(0, frame.function.find('('));
+  }
+  return name;
+}
+
 namespace fs = std::filesystem;
 using namespace fade::checks;
 
@@ -76,6 +90,11 @@ void readFile(const FindingFile &file, const std::string &stem, codeobj::HostLin
     if (static_cast<Problem>(raw.problem) == Problem::lost_update && !isLostUpdate(f, objects))
       continue;
     if (static_cast<Problem>(raw.problem) == Problem::half_wave && isMeantForWaves(f)) continue;
+    if (static_cast<Check>(raw.check) == Check::nan && raw.limit != 0) {
+      const std::string function = mathFunction(f.place);
+      if (function.empty()) continue; // the program's own constant
+      f.rule = "returned by " + function;
+    }
     found.push_back(std::move(f));
   }
   readSpans(file, objects, lines, found);

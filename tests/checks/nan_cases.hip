@@ -153,6 +153,28 @@ CASE(narrow_matrix, (float *out, const float *in)) {
 // Denormals are kept, as HIP compiles without options.
 CASE(denormals, (float *out, const float *in, float by)) { out[threadIdx.x] = in[threadIdx.x] * by; }
 
+// Library functions select constants where an operand is out of range.
+CASE(power, (float *out, const float *in)) {
+  const float x = in[threadIdx.x] - (broken ? 2.0f : 0.0f);
+  out[threadIdx.x] = powf(x, 1.5f); // finds: nan says: a NaN is born
+}
+CASE(logarithm, (double *out, const double *in)) {
+  const double x = in[threadIdx.x] - (broken ? 2.0 : 0.0);
+  out[threadIdx.x] = log(x); // finds: nan says: a NaN is born
+}
+CASE(hyperbolic, (float *out, const float *in)) {
+  const float x = in[threadIdx.x] * (broken ? 1000.0f : 1.0f);
+  out[threadIdx.x] = sinhf(x); // finds: nan says: an infinity is born
+}
+// What was infinite or NaN before goes in, and comes out. Within, infinities are subtracted.
+CASE(through_functions, (float *out, const float *limits)) {
+  const float x = limits[threadIdx.x & 1];
+  out[threadIdx.x] = expf(x) + powf(x, 2.0f);
+  out[64 + threadIdx.x] = sinhf(x);
+}
+// Constants of the program itself, by what it has compared.
+CASE(chosen, (float *out, const float *in)) { out[threadIdx.x] = in[threadIdx.x] < 2.0f ? INFINITY : NAN; }
+
 template <bool broken> void run() {
   std::vector<float> ones(64, 1.0f), limits{INFINITY, NAN};
   std::vector<double> doubles_in(64, 1.0);
@@ -192,6 +214,11 @@ template <bool broken> void run() {
   masked<broken><<<1, 64>>>(out.data, in.data);
   wanted<broken><<<1, 64>>>(out.data, limit.data);
   integers<broken><<<1, 64>>>(number_out.data, numbers.data, 3);
+  power<broken><<<1, 64>>>(out.data, in.data);
+  logarithm<broken><<<1, 64>>>(wide_out.data, wide.data);
+  hyperbolic<broken><<<1, 64>>>(out.data, in.data);
+  through_functions<broken><<<1, 64>>>(out.data, limit.data);
+  chosen<broken><<<1, 64>>>(out.data, in.data);
   finish();
 }
 
