@@ -193,7 +193,7 @@ bool isRunning(pid_t process) {
 void watchInBackground(TritonCache cache) {
   const pid_t application = getpid();
   const pid_t between = fork();
-  if (between < 0) return complain("cannot watch Triton's cache: no process");
+  if (between < 0) return complain("cannot watch Triton's cache: fork failed");
   if (between > 0) {
     (void)waitpid(between, nullptr, 0);
     return;
@@ -253,9 +253,9 @@ int runTriton(TritonOptions options, const std::vector<std::string> &application
   }
   const auto tools = TritonTools::find(options.llvm);
   if (!tools) {
-    complain(fmt::format("triton: {} is not here with its plugin of FADE (opt-N, llc-N, ld.lld, "
-                         "libfadeinstr-N.so)",
-                         options.llvm.empty() ? "no LLVM" : "LLVM " + options.llvm));
+    complain(fmt::format(
+        "triton: {} or its FADE plugin was not found (opt-N, llc-N, ld.lld, libfadeinstr-N.so)",
+        options.llvm.empty() ? "no LLVM" : "LLVM " + options.llvm));
     return kUsageError;
   }
   const fs::path cache =

@@ -19,8 +19,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMostText = 256 << 10;
-
 /// This process's environment with some variables set.
 std::vector<std::string> environmentWith(const Variables &variables) {
   std::vector<std::string> all;
@@ -119,7 +117,7 @@ bool waitFor(SupervisedChild &child, SupervisedEnd &end, Clock::time_point deadl
              const SupervisedChild::Sink &on_output) {
   const auto keep = [](std::string &to, const SupervisedChild::Sink &tell) {
     return [&to, &tell](std::string_view text) {
-      to.append(text.substr(0, kMostText - std::min(kMostText, to.size())));
+      to.append(text.substr(0, kMostSupervisedText - std::min(kMostSupervisedText, to.size())));
       if (tell) tell(text);
     };
   };

@@ -13,6 +13,9 @@
 
 namespace fade::cli {
 
+/// Of what it writes; the rest is dropped.
+inline constexpr std::size_t kMostSupervisedText = 256 << 10;
+
 struct SupervisedEnd {
   bool started = false;
   bool timed_out = false; ///< it was killed, with all that it had started
@@ -20,7 +23,7 @@ struct SupervisedEnd {
   int code = 0;           ///< exit code, if signal is 0
   int signal = 0;
   double seconds = 0;
-  std::string out, err; ///< the first 256 KiB of each
+  std::string out, err; ///< of each as much as is kept
 };
 
 /// A running program: in a process group of its own, without stdin. For those who wait for several

@@ -1,8 +1,8 @@
 // fadeprobe capture and captures.
 #include "capture/command.h"
 
-#include "base/run_folder.h"
 #include "captures/listing.h"
+#include "launch/application_run.h"
 
 #include "base/child.h"
 #include "capture/writer.h"
@@ -80,22 +80,17 @@ int runCapture(CaptureOptions options, const std::vector<std::string> &applicati
   if (options.run.env_dump) return runApplication(options.run, application);
   const auto made = [&] { return manifestTimes(options.output); };
   const auto before = made();
-  if (const auto code = prepareRun(options.run, application, true)) return *code;
-  const ChildEnd end = runChild(application);
-  if (end.error != 0) {
-    complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
-    return end.exit_code;
-  }
+  const auto [failure, end] = runAndWait(options.run, application);
+  if (failure) return *failure;
   const bool is_fine = end.signal == 0 && end.exit_code == 0;
-  const bool is_chosen = namesRank(valueOf(options.run.values, "FADE_RANKS"), ownRank());
-  if (made() != before || !is_fine || (ownRank() && !is_chosen)) endLike(end);
+  if (made() != before || !is_fine || !isRankChosen(options.run.values)) endLike(end);
   // Why is said by the application's process, if it has used the GPU.
   complain(fmt::format("capture: no dispatch was captured into {}", options.output));
   return kNothingCaptured;
 }
 
 CLI::App *addCapturesCommand(CLI::App &app, CapturesOptions &options) {
-  CLI::App *command = app.add_subcommand("captures", "list captures: what is in them");
+  CLI::App *command = app.add_subcommand("captures", "list captures and their contents");
   command->add_option("folders", options.folders, "captures, or folders with captures in them")
       ->type_name("DIR...")
       ->required();

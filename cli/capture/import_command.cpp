@@ -23,8 +23,7 @@ void *replayLibrary(const char *entry) {
 }
 
 CLI::App *addImportCommand(CLI::App &app, replay::ImportOptions &options) {
-  CLI::App *command =
-      app.add_subcommand("import", "make a capture of one that rocm-perf-lab has made");
+  CLI::App *command = app.add_subcommand("import", "convert a capture of rocm-perf-lab");
   command->add_option("folder", options.folder, "isolate_capture_PID")
       ->type_name("DIR")
       ->required();

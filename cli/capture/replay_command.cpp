@@ -128,9 +128,10 @@ CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options) {
   CLI::App *command = app.add_subcommand("replay", "run a captured dispatch again");
   replay::Options &replay = options.replay;
   command->add_option("folder", replay.folder, "a capture")->type_name("DIR")->required();
-  command->add_flag("--check", replay.check,
-                    "compare memory afterwards with that after the captured dispatch; exit code 0 "
-                    "equal, 1 differs, 2 could not run");
+  command->add_flag(
+      "--check", replay.check,
+      "compare the resulting memory with that after the captured dispatch; exit code 0 "
+      "equal, 1 differs, 2 could not run");
   command
       ->add_option_function<std::vector<std::string>>(
           "--tolerance",
@@ -146,8 +147,7 @@ CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options) {
                    "run it N times (default: 1; on a card with -c: 20)")
       ->type_name("N")
       ->check(CLI::Range(1u, 1000000u));
-  command->add_flag("!--no-recopy", replay.recopy,
-                    "go on with the memory that the last iteration left");
+  command->add_flag("!--no-recopy", replay.recopy, "do not restore memory between iterations");
   command
       ->add_option("-c,--code", replay.code,
                    "run the kernel of this code object instead of the captured one")
@@ -162,7 +162,7 @@ CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options) {
       ->type_name("SEED")
       ->check(CLI::Range(uint64_t{1}, UINT64_MAX));
   command->add_flag("--minimise", replay.minimise,
-                    "write the capture again, only with pages that the kernel touches");
+                    "write a smaller capture: only the pages that the kernel touches");
   command->add_option("-o,--output", replay.output, "the folder for --minimise")->type_name("DIR");
   command
       ->add_option("--on", options.on,
@@ -197,10 +197,10 @@ int runReplay(ReplayOptions options) {
     if (!options.replay.check) return mistake("--tolerance is for --check");
   }
   if (options.replay.check && !options.replay.recopy && options.replay.iterations != 1)
-    return mistake("--check compares memory after one run, but with --no-recopy each run goes on "
-                   "with what the last one left: leave one of the two out");
+    return mistake("--check compares memory after one run, but --no-recopy does not restore it "
+                   "between runs: use one of the two");
   if (std::isnan(options.replay.timeout))
-    return mistake("--timeout: 'nan' is no number of seconds");
+    return mistake("--timeout: 'nan' is not a number of seconds");
   if (options.replay.minimise == options.replay.output.empty())
     return mistake(options.replay.minimise ? "--minimise needs -o DIR" : "-o is for --minimise");
   if (options.replay.change_inputs != 0) {
@@ -210,8 +210,9 @@ int runReplay(ReplayOptions options) {
   }
   for (const char *word : {"full-vm", "reserve-check"})
     if (options.replay.folder == word && !std::filesystem::exists(word))
-      return mistake(fmt::format("replay: '{}' is a word of rocm-perf-lab: fadeprobe replay DIR{}",
-                                 word, *word == 'r' ? " --reserve-check" : ""));
+      return mistake(
+          fmt::format("replay: '{}' is an argument of rocm-perf-lab: use fadeprobe replay DIR{}",
+                      word, *word == 'r' ? " --reserve-check" : ""));
   std::vector<std::string> found = capturesIn(options.replay.folder);
   // Other things than captures have files called manifest.jsonl.
   if (found != std::vector{options.replay.folder} && !found.empty()) {
@@ -221,7 +222,7 @@ int runReplay(ReplayOptions options) {
           fmt::format("{}: it is no capture, and there is none in it", options.replay.folder));
   }
   if (found.size() > 1)
-    return mistake(fmt::format("{}: there are {} captures in it; give one of them, such as {}",
+    return mistake(fmt::format("{}: holds {} captures; name one of them, such as {}",
                                options.replay.folder, found.size(), found.front()));
   if (!found.empty()) options.replay.folder = found.front();
   const bool needs_hsa = options.reserve_check || wantsTools(options.run);

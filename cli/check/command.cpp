@@ -1,25 +1,24 @@
 #include "check/command.h"
 
-#include "base/child.h"
 #include "base/run_folder.h"
 #include "base/temporary.h"
 #include "base/write_file.h"
 #include "captures/listing.h"
 #include "check/baseline.h"
 #include "check/causes.h"
-#include "check/finding_files.h"
 #include "check/finding_message.h"
 #include "check/finding_reader.h"
+#include "check/finding_sarif_junit.h"
 #include "check/finding_text.h"
 #include "check/run_findings.h"
 #include "check/schedules.h"
 #include "check/suppressions.h"
 #include "checks/options.h"
 #include "fade/observer.h"
+#include "launch/application_run.h"
 #include "launch/gpu_choice.h"
 #include "launch/gpu_code.h"
 #include "launch/preflight.h"
-#include "launch/run_launch.h"
 #include "pages/page.h"
 
 #include <CLI/CLI.hpp>
@@ -76,10 +75,9 @@ bool prepareReplay(const CheckOptions &options, const std::string &folder) {
 std::string captureOf(const CheckOptions &options) {
   const std::vector<std::string> found = capturesIn(options.capture);
   if (found.size() == 1) return found.front();
-  complain(found.empty()
-               ? fmt::format("{}: there is no capture", options.capture)
-               : fmt::format("{}: there are {} captures in it; give one of them, such as {}",
-                             options.capture, found.size(), found.front()));
+  complain(found.empty() ? fmt::format("{}: there is no capture", options.capture)
+                         : fmt::format("{}: holds {} captures; name one of them, such as {}",
+                                       options.capture, found.size(), found.front()));
   return "";
 }
 
@@ -211,7 +209,8 @@ void show(const CheckOptions &options, const FoundRun &run, std::size_t suppress
 
 CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
   CLI::App *command = app.add_subcommand(
-      "check", "find errors in kernels: run the application on the software GPU and watch");
+      "check",
+      "find errors in kernels: runs the application on the software GPU and checks every access");
   command
       ->add_option("capture", options.capture,
                    "a capture, or the folder of a run that was checked with -o")
@@ -219,10 +218,9 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
   command->add_option("--code", options.code, "with a capture: another version of its kernel")
       ->type_name("FILE");
   command
-      ->add_option(
-          "--timeout", options.timeout,
-          "end a kernel that takes longer, and say where its waves are (default: only when "
-          "nothing moves any more)")
+      ->add_option("--timeout", options.timeout,
+                   "end a kernel that takes longer, and say where its waves are (default: only "
+                   "when no wave makes progress)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 1e9));
   command
@@ -372,7 +370,7 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
   if (launch) launch->announce();
   const ChildEnd end = runChild(application);
   if (end.error != 0) {
-    complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
+    sayNotStarted(application, end);
     return end.exit_code;
   }
   // A capture has no end at which something should have been freed.

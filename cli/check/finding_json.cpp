@@ -1,9 +1,9 @@
+#include "base/json_shapes.h"
 #include "check/advice.h"
 #include "check/finding_message.h"
 #include "check/finding_text.h"
 #include "check/hang_text.h"
 #include "checks/options.h"
-#include "fade/json_writer.h"
 
 #include <array>
 
@@ -64,9 +64,7 @@ void writePlace(JsonWriter &json, const FoundPlace &place, const FoundFinding &f
   if (!place.merged.empty())
     json.object("merged", [&] {
       json.field("of_byte", place.is_of_byte);
-      json.list("lines", [&] {
-        for (const uint32_t line : place.merged) json.value(line);
-      });
+      putNumbers(json, "lines", place.merged);
     });
   json.field("function", place.shown.function);
   json.field("source", place.source);
@@ -77,12 +75,8 @@ void writePlace(JsonWriter &json, const FoundPlace &place, const FoundFinding &f
     json.field("access", kindOf(place.raw));
     json.field("size", place.raw.size);
   }
-  json.list("workgroup", [&] {
-    for (const uint32_t id : place.raw.group) json.value(id);
-  });
-  json.list("work_item", [&] {
-    for (const uint32_t id : place.raw.item) json.value(id);
-  });
+  putNumbers(json, "workgroup", place.raw.group);
+  putNumbers(json, "work_item", place.raw.item);
   json.list("stack", [&] {
     for (const FoundFrame &frame : place.stack)
       json.object([&] {
@@ -123,10 +117,7 @@ void writeFinding(JsonWriter &json, const FoundFinding &f) {
   json.field("message", messageOf(f));
   json.field("count", f.raw.count);
   json.field("process", f.process);
-  if (!f.ranks.empty())
-    json.list("ranks", [&] {
-      for (const uint64_t rank : f.ranks) json.value(rank);
-    });
+  if (!f.ranks.empty()) putNumbers(json, "ranks", f.ranks);
   if (isOfHost(f)) {
     json.field("file", f.place.shown.file);
     json.field("line", f.place.shown.line);
@@ -165,7 +156,7 @@ void writeFinding(JsonWriter &json, const FoundFinding &f) {
           json.field("name", f.rule);
           json.field("size", f.raw.limit);
           if (f.raw.waves != 0) json.field("distance", f.raw.distance);
-          if (!f.cure.empty()) json.field("hits", f.cure);
+          putUnlessNone(json, "hits", f.cure);
         });
       if (static_cast<Problem>(f.raw.problem) == Problem::polls) {
         json.field("value", f.raw.limit);
@@ -185,7 +176,7 @@ void writeFinding(JsonWriter &json, const FoundFinding &f) {
     });
   if (f.raw.other.pc)
     json.object("other", [&] {
-      if (!f.other_kernel.empty()) json.field("kernel", f.other_kernel);
+      putUnlessNone(json, "kernel", f.other_kernel);
       writePlace(json, f.other, f);
     });
   if (f.between.raw.pc)
@@ -224,8 +215,7 @@ void writeFinding(JsonWriter &json, const FoundFinding &f) {
 std::string findingJson(const FoundFinding &f) {
   JsonWriter json;
   json.object([&] {
-    json.field("type", "finding");
-    json.field("version", 1);
+    putHead(json, "finding");
     json.field("id", f.id);
     if (f.is_known) json.field("known", true);
     writeFinding(json, f);

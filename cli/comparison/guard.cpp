@@ -40,7 +40,7 @@ void addGuardOptions(CLI::App &app, GuardOptions &options) {
       ->allow_extra_args(false);
   addOutcomeFiles(app, options);
   app.add_option("--findings", options.findings,
-                 "what is worth changing, largest gain first, as JSON lines")
+                 "write advice on what to change, largest gain first, as JSON lines")
       ->type_name("FILE");
 }
 
@@ -50,7 +50,7 @@ std::optional<Guard> Guard::of(const GuardOptions &options) {
   for (const auto &[file, name] :
        {std::pair(&options.junit, "--junit"), {&options.sarif, "--sarif"}})
     if (!file->empty() && options.conditions.empty()) {
-      complain(fmt::format("{} shows the outcome of --fail-if, which is not given", name));
+      complain(fmt::format("{} shows the outcome of --fail-if: add --fail-if CONDITION", name));
       return std::nullopt;
     }
   for (const std::string &text : options.conditions) {

@@ -299,7 +299,8 @@ std::optional<RunGuard> RunGuard::of(const GuardOptions &options) {
   for (const auto &[file, name] :
        {std::pair(&options.junit, "--junit"), {&options.sarif, "--sarif"}})
     if (!file->empty() && options.conditions.empty())
-      return failed(fmt::format("{} shows the outcome of --fail-if, which is not given", name));
+      return failed(
+          fmt::format("{} shows the outcome of --fail-if: add --fail-if CONDITION", name));
   for (const std::string &text : options.conditions) {
     auto condition = compare::RunCondition::parse(text);
     if (!condition) return failed(condition.error().message());

@@ -1,6 +1,8 @@
 #include "compile/command.h"
 
 #include "base/child.h"
+#include "base/shell_text.h"
+#include "base/supervised.h"
 #include "compile/compiler_version.h"
 #include "compile/hip_flags.h"
 #include "launch/run.h"
@@ -8,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,16 +23,6 @@ namespace fade::cli {
 namespace {
 
 using Words = std::vector<std::string>;
-
-/// A word as a shell would read it back.
-std::string quoted(const std::string &word) {
-  constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-  if (!word.empty() && word.find_first_not_of(plain) == word.npos) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
 
 /// The words of a command that say which compiler runs: ccache and its like are part of it.
 Words compilerOf(const Words &command) {
@@ -44,15 +37,11 @@ Words compilerOf(const Words &command) {
 }
 
 /// What the compiler says of its version, in one text; empty if it cannot be run.
-std::string versionText(const Words &compiler) {
-  std::string command, text;
-  for (const std::string &word : compiler) command += quoted(word) + " ";
-  FILE *pipe = popen((command + "--version 2>/dev/null").c_str(), "r");
-  if (!pipe) return {};
-  std::array<char, 512> buffer{};
-  for (size_t n = 0; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-    text.append(buffer.data(), n);
-  return pclose(pipe) == 0 ? text : std::string();
+std::string versionText(Words compiler) {
+  constexpr std::chrono::minutes patience(2);
+  compiler.emplace_back("--version");
+  const SupervisedEnd end = runSupervised(compiler, {}, patience);
+  return end.started && !end.timed_out && end.signal == 0 && end.code == 0 ? end.out : "";
 }
 
 /// A compiler and the plugin that was built for it.
@@ -139,14 +128,14 @@ int runFlags(const CompileOptions &options) {
   if (options.for_handler) {
     const auto headers = ownHeaders();
     fmt::print("-std=c++20 -shared -fPIC -fvisibility=hidden{}\n",
-               headers ? " " + quoted("-I" + *headers) : "");
+               headers ? " " + shellWord("-I" + *headers) : "");
     return 0;
   }
   const auto chosen = withPlugin(compilerOf({options.compiler}));
   if (!chosen) return kUsageError;
   std::string line;
   for (const std::string &flag : flagsFor(chosen->plugin, {"-x", "hip"}))
-    line += (line.empty() ? "" : " ") + quoted(flag);
+    line += (line.empty() ? "" : " ") + shellWord(flag);
   fmt::print("{}\n", line);
   return 0;
 }

@@ -282,7 +282,7 @@ Result<Collected> collect(const Tree &tree, const LookOptions &options, const st
   std::error_code error;
   if (fs::exists(folder, error) &&
       !(fs::is_directory(folder, error) && fs::is_empty(folder, error)))
-    return Error::of(fmt::format("{} is there already, and not empty", folder));
+    return Error::of(fmt::format("{} already exists and is not empty", folder));
   try {
     fs::create_directories(folder);
     const std::string absolute = fs::canonical(folder).string();

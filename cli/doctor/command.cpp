@@ -163,10 +163,11 @@ Result<std::vector<doctor::ProbeResult>> probe(const DoctorOptions &options) {
 
 CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
   CLI::App *command = app.add_subcommand(
-      "doctor", "say why the GPU does not work here, and what helps: exit code 0 usable, 1 usable "
-                "with limits, 2 not usable; with -- application, run it and say how it died");
+      "doctor",
+      "diagnose why the GPU does not work, and suggest fixes: exit code 0 usable, 1 usable "
+      "with limits, 2 not usable; with -- application, run it and explain a crash");
   command->add_flag("--json", options.json, "one JSON object per line instead of a table");
-  command->add_flag("-q,--quiet", options.quiet, "print nothing; the exit code says it");
+  command->add_flag("-q,--quiet", options.quiet, "print nothing, only set the exit code");
   command->add_option("--root", options.root, "look at a copied tree instead of this machine")
       ->type_name("DIR");
   command
@@ -210,7 +211,7 @@ CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
           ->needs(fix);
   CLI::Option *write =
       command->add_flag("--write", options.write, "write them, into --root if given")->needs(fix);
-  command->add_flag("--revert", options.revert, "take back exactly what was written")
+  command->add_flag("--revert", options.revert, "undo exactly what was written")
       ->needs(fix)
       ->excludes(print)
       ->excludes(write);

@@ -16,18 +16,13 @@ constexpr std::array<std::string_view, 12> kKinds = {"machine", "user", "gpu",  
                                                      "program", "load", "log",     "death"};
 constexpr unsigned kDeepest = 10;
 
-std::shared_ptr<regex_t> compiled(const std::string &pattern) {
-  auto expression = std::make_unique<regex_t>();
-  const std::string whole = "^(" + pattern + ")$";
-  if (const int error = regcomp(expression.get(), whole.c_str(), REG_EXTENDED | REG_NOSUB)) {
-    char text[256];
-    regerror(error, expression.get(), text, sizeof text);
-    throw std::invalid_argument(fmt::format("'{}' is no regular expression: {}", pattern, text));
-  }
-  return {expression.release(), [](regex_t *old) {
-            regfree(old);
-            delete old;
-          }};
+/// For the whole of a value.
+Expression compiled(const std::string &pattern) {
+  std::string mistake;
+  if (auto expression = Expression::parse("^(" + pattern + ")$", mistake))
+    return *std::move(expression);
+  throw std::invalid_argument(
+      fmt::format("'{}' is not a regular expression: it {}", pattern, mistake));
 }
 
 /// Whether one of the processors in a list of words is code for `gpu`.
@@ -147,7 +142,7 @@ bool Condition::compares(const std::string &value, const Binding &binding) const
   case Test::is: return value == with;
   case Test::is_not: return value != with;
   case Test::in: return std::ranges::find(values_, value) != values_.end();
-  case Test::matches: return regexec(expression_.get(), value.c_str(), 0, nullptr, 0) == 0;
+  case Test::matches: return expression_->isIn(value);
   case Test::contains: return std::ranges::count(words(), with) > 0;
   case Test::lacks: return std::ranges::count(words(), with) == 0;
   case Test::at_least: return compareVersions(value, with) >= 0;

@@ -7,9 +7,9 @@
 
 #include "doctor/facts.h"
 #include "doctor/json.h"
+#include "fade/expression.h"
 
-#include <memory>
-#include <regex.h>
+#include <optional>
 #include <span>
 
 namespace fade::doctor {
@@ -50,7 +50,7 @@ private:
   std::string record_, name_; ///< "gpu" and "gfx"; the kind of record for none
   Test test_ = Test::is;
   std::vector<std::string> values_;
-  std::shared_ptr<regex_t> expression_;
+  std::optional<Expression> expression_;
 };
 
 bool isKind(std::string_view kind);

@@ -1,10 +1,9 @@
 #include "doctor/explain.h"
 
-#include "base/child.h"
 #include "base/diagnostics.h"
 #include "base/text_layout.h"
+#include "launch/application_run.h"
 #include "launch/gpu_choice.h"
-#include "launch/run.h"
 
 #include <cerrno>
 #include <csignal>
@@ -137,8 +136,8 @@ int runAndExplain(const DoctorOptions &options, const doctor::RuleSet &rules,
   if (!options.root.empty() || !options.probe.empty() || options.fix || !options.deaths.empty())
     return refuse(Error::of("--root, --probe, --fix and --deaths do not go with an application"));
   if (options.json)
-    return refuse(Error::of("--json would stand among the application's output; --save FILE keeps "
-                            "the same apart"));
+    return refuse(
+        Error::of("--json would be mixed with the application's output: use --save FILE"));
   const DeathFile file;
   RunOptions run;
   run.explain = true;
@@ -146,12 +145,8 @@ int runAndExplain(const DoctorOptions &options, const doctor::RuleSet &rules,
   run.gpu = options.gpu.empty() ? "auto" : options.gpu;
   run.values.emplace_back("FADE_LOG_LOCATION", "/dev/null");
   if (!file.path().empty()) run.values.emplace_back("FADE_DEATHS", file.path());
-  if (const auto code = prepareRun(run, application, true)) return *code;
-  const ChildEnd end = runChild(application, options.timeout);
-  if (end.error != 0) {
-    complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
-    endLike(end);
-  }
+  const auto [failure, end] = runAndWait(run, application, nullptr, options.timeout);
+  if (failure) return *failure;
   const doctor::ProgramEnd program = endOf(end, application[0]);
   const std::string deaths = file.path().empty() ? "" : startOf(file.path());
   if (!options.quiet) sayEnd(program, options.timeout);

@@ -1,6 +1,7 @@
 #include "doctor/fix.h"
 
 #include "base/diagnostics.h"
+#include "base/shell_text.h"
 #include "doctor/json.h"
 #include "doctor/kernel_words.h"
 #include "fade/json_writer.h"
@@ -42,17 +43,11 @@ Result<KernelLine> lineFor(const Tree &tree, const Fix &fix) {
   return KernelLine{file->path, kHead, file->command};
 }
 
-/// A value for a shell, in single quotes if it needs them.
+/// An assignment for a shell.
 std::string quoted(const std::string &assignment) {
   const auto equals = assignment.find('=');
   const std::string value = assignment.substr(equals + 1);
-  const bool is_plain = std::ranges::all_of(value, [](unsigned char c) {
-    return std::isalnum(c) || std::strchr("._-,:/+", c) != nullptr;
-  });
-  if (is_plain) return assignment;
-  std::string text = assignment.substr(0, equals + 1) + "'";
-  for (const char c : value) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
+  return value.empty() ? assignment : assignment.substr(0, equals + 1) + shellWord(value);
 }
 
 std::string lineOf(const Fix &fix) {
@@ -200,7 +195,7 @@ remediesFor(std::span<const Finding> findings, std::span<const std::string> chos
     const auto colon = std::min(choice.find(':'), choice.size());
     const auto finding = std::ranges::find(findings, choice.substr(0, colon), &Finding::rule);
     if (finding == findings.end())
-      return Error::of(fmt::format("no finding of the name {}", choice.substr(0, colon)));
+      return Error::of(fmt::format("no finding is named {}", choice.substr(0, colon)));
     const Remedy *remedy = firstOf(*finding);
     if (colon < choice.size()) {
       const uint64_t number = toNumber(choice.substr(colon + 1));
@@ -208,7 +203,7 @@ remediesFor(std::span<const Finding> findings, std::span<const std::string> chos
                                                                  : nullptr;
     }
     if (!remedy || remedy->fixes.empty())
-      return Error::of(fmt::format("{}: there is nothing that could be written", choice));
+      return Error::of(fmt::format("{}: nothing to write", choice));
     meant.emplace_back(finding->rule, remedy);
   }
   return meant;
@@ -284,7 +279,7 @@ Result<FixPlan> planFixes(const Tree &tree, std::span<const Finding> findings,
 Status writeFixes(const Tree &tree, FixPlan plan) {
   if (tree.exists(kLedger) || tree.linkTarget(kLedger))
     return Error::of(fmt::format(
-        "fixes were written before ({}): take them back first, with --fix --revert", kLedger));
+        "fixes were written before ({}): undo them first with --fix --revert", kLedger));
   const auto undo = [&](const Error &error) {
     for (const FileChange &change : plan.changes)
       if (tree.text(change.path, kLargestFile + 1) == change.after) {

@@ -97,7 +97,7 @@ Result<std::vector<std::string>> chosenStages(std::span<const std::string> known
     if (std::ranges::find(known, word) == known.end()) {
       std::string names = "all";
       for (const std::string &name : known) names += ", " + name;
-      return Error::of(fmt::format("--probe: '{}' is no stage ({})", word, names));
+      return Error::of(fmt::format("--probe: '{}' is not a stage ({})", word, names));
     }
     if (std::ranges::find(chosen, word) == chosen.end()) chosen.push_back(word);
   }

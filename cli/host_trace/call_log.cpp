@@ -4,7 +4,7 @@
 #include "analysis/host_events/operation_view.h"
 #include "analysis/host_events/stack_names.h"
 #include "analysis/host_events/thread_times.h"
-#include "fade/json_writer.h"
+#include "base/json_shapes.h"
 #include "host_trace/findings.h"
 #include "host_trace/line_file.h"
 
@@ -24,8 +24,7 @@ void writeCall(JsonWriter &json, const HostEvents &events, const LaunchedKernels
   const Call &call = events.calls[index];
   const unsigned major = events.hipMajor(call.thread.pid);
   json.object([&] {
-    json.field("type", "call");
-    json.field("version", 1);
+    cli::putHead(json, "call");
     json.field("function", call.function->name);
     if (call.isNameOnly()) {
       json.field("args", nullptr);
@@ -52,16 +51,15 @@ void writeCall(JsonWriter &json, const HostEvents &events, const LaunchedKernels
 
 void writeStack(JsonWriter &json, uint64_t id, const std::vector<const StackFrame *> &frames) {
   json.object([&] {
-    json.field("type", "stack");
-    json.field("version", 1);
+    cli::putHead(json, "stack");
     json.field("id", fmt::format("{:016x}", id));
     json.list("frames", [&] {
       for (const StackFrame *frame : frames)
         json.object([&] {
           json.field("function", frame->function);
-          if (!frame->file.empty()) json.field("file", frame->file);
-          if (frame->line != 0) json.field("line", frame->line);
-          if (!frame->library.empty()) json.field("library", frame->library);
+          cli::putUnlessNone(json, "file", frame->file);
+          cli::putUnlessNone(json, "line", frame->line);
+          cli::putUnlessNone(json, "library", frame->library);
           if (frame->address != 0) json.field("address", fmt::format("{:#x}", frame->address));
         });
     });
@@ -70,8 +68,7 @@ void writeStack(JsonWriter &json, uint64_t id, const std::vector<const StackFram
 
 void writeFact(JsonWriter &json, const FoundFact &fact) {
   json.object([&] {
-    json.field("type", "finding");
-    json.field("version", 1);
+    cli::putHead(json, "finding");
     json.field("kind", fact.kind);
     json.field("text", fact.text);
     json.field("count", fact.count);
@@ -81,8 +78,7 @@ void writeFact(JsonWriter &json, const FoundFact &fact) {
 
 void writeRequest(JsonWriter &json, const LibraryRequest &request) {
   json.object([&] {
-    json.field("type", "library");
-    json.field("version", 1);
+    cli::putHead(json, "library");
     json.field("file", request.file);
     json.field("requested_by", request.who);
     json.field("time_ns", request.time_ns);
@@ -109,17 +105,15 @@ void writeRegisters(JsonWriter &json, const HostEvents &events, const Operation 
   const auto kernel = process->second.kernels.find(operation.event.name);
   if (kernel == process->second.kernels.end()) return;
   json.field("vgprs", kernel->second.vgprs);
-  if (kernel->second.agprs != 0) json.field("agprs", kernel->second.agprs);
+  cli::putUnlessNone(json, "agprs", kernel->second.agprs);
   json.field("sgprs", kernel->second.sgprs);
-  if (kernel->second.spilled_vgprs != 0) json.field("spilled_vgprs", kernel->second.spilled_vgprs);
-  if (kernel->second.spilled_sgprs != 0) json.field("spilled_sgprs", kernel->second.spilled_sgprs);
+  cli::putUnlessNone(json, "spilled_vgprs", kernel->second.spilled_vgprs);
+  cli::putUnlessNone(json, "spilled_sgprs", kernel->second.spilled_sgprs);
 }
 
 void writeKernel(JsonWriter &json, const events::OperationEvent &event) {
   const auto list = [&](const char *key, const uint32_t(&values)[3]) {
-    json.list(key, [&] {
-      for (const uint32_t value : values) json.value(value);
-    });
+    cli::putNumbers(json, key, values);
   };
   list("grid", event.grid);
   list("workgroup", event.workgroup);
@@ -137,10 +131,9 @@ void writeOperation(JsonWriter &json, const HostEvents &events, std::size_t inde
   const OperationView view = viewOf(events, operation);
   constexpr const char *purposes[] = {"kernel", "copy", "fill"};
   json.object([&] {
-    json.field("type", "operation");
-    json.field("version", 1);
+    cli::putHead(json, "operation");
     json.field("kind", purposes[static_cast<int>(view.purpose)]);
-    if (!view.kernel.empty()) json.field("kernel", view.kernel);
+    cli::putUnlessNone(json, "kernel", view.kernel);
     json.field("agent", event.agent);
     json.field("gpu", unsigned{event.gpu});
     if (operation.isKernel()) {
@@ -167,8 +160,7 @@ void writeOperation(JsonWriter &json, const HostEvents &events, std::size_t inde
 
 void writeRange(JsonWriter &json, const Range &range) {
   json.object([&] {
-    json.field("type", "marker");
-    json.field("version", 1);
+    cli::putHead(json, "marker");
     json.field("text", range.text);
     if (range.is_named) {
       json.field("domain", range.domain);
@@ -183,8 +175,7 @@ void writeRange(JsonWriter &json, const Range &range) {
 
 void writeProcess(JsonWriter &json, uint32_t pid, const Process &process) {
   json.object([&] {
-    json.field("type", "process");
-    json.field("version", 1);
+    cli::putHead(json, "process");
     json.field("pid", pid);
     json.field("parent", process.parent_pid);
     json.field("program", process.program);
@@ -198,8 +189,7 @@ Status writeLog(const HostEvents &events, const std::string &path, LogScope scop
   LineFile file(path);
   if (scope == LogScope::everything)
     file.json.object([&] {
-      file.json.field("type", "trace");
-      file.json.field("version", 1);
+      cli::putHead(file.json, "trace");
       file.json.field("calls", events.calls.size());
       file.json.field("operations", events.operations.size());
       file.json.field("lost", events.lost);

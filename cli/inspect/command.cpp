@@ -176,7 +176,7 @@ const report::InstructionCount *KernelView::countOf(const codeobj::Instruction &
 
 CLI::App *addInspectCommand(CLI::App &app, InspectOptions &options) {
   CLI::App *command =
-      app.add_subcommand("inspect", "Show the GPU code in files, directories and processes");
+      app.add_subcommand("inspect", "show the GPU code in files, directories and processes");
   command->add_option("path", options.paths,
                       "code object, bundle, executable, library, or a directory to search");
   command->add_option("-k,--kernels", options.kernels,

@@ -1,7 +1,7 @@
 // Everything as JSON, one object per line, so that a library with thousands of kernels needs the
 // memory of one. docs/formats.md describes the fields.
+#include "base/json_shapes.h"
 #include "codeobj/demangle.h"
-#include "fade/json_writer.h"
 #include "inspect/report.h"
 
 #include <fmt/format.h>
@@ -87,44 +87,33 @@ void putDescriptor(JsonWriter &json, const Kernel &kernel) {
 void putTriple(JsonWriter &json, std::string_view key,
                const std::optional<std::array<uint32_t, 3>> &triple) {
   if (!triple) return;
-  json.list(key, [&] {
-    for (uint32_t n : *triple) json.value(n);
-  });
+  putNumbers(json, key, *triple);
 }
 
 void putArgument(JsonWriter &json, const KernelArg &arg) {
-  auto text = [&](std::string_view key, const std::string &value) {
-    if (!value.empty()) json.field(key, value);
-  };
-  auto flag = [&](std::string_view key, bool value) {
-    if (value) json.field(key, true);
-  };
   json.object([&] {
     json.field("offset", arg.offset);
     json.field("size", arg.size);
     json.field("kind", arg.kind_text);
     json.field("hidden", isHidden(arg.kind));
-    text("name", arg.name);
-    text("type", arg.type_name);
-    text("address_space", arg.address_space);
-    text("access", arg.access);
-    text("actual_access", arg.actual_access);
-    if (arg.pointee_align != 0) json.field("pointee_align", arg.pointee_align);
-    flag("const", arg.is_const);
-    flag("restrict", arg.is_restrict);
-    flag("volatile", arg.is_volatile);
-    flag("pipe", arg.is_pipe);
+    putUnlessNone(json, "name", arg.name);
+    putUnlessNone(json, "type", arg.type_name);
+    putUnlessNone(json, "address_space", arg.address_space);
+    putUnlessNone(json, "access", arg.access);
+    putUnlessNone(json, "actual_access", arg.actual_access);
+    putUnlessNone(json, "pointee_align", arg.pointee_align);
+    putUnlessNone(json, "const", arg.is_const);
+    putUnlessNone(json, "restrict", arg.is_restrict);
+    putUnlessNone(json, "volatile", arg.is_volatile);
+    putUnlessNone(json, "pipe", arg.is_pipe);
   });
 }
 
 void putMetadata(JsonWriter &json, const KernelMetadata &m) {
   json.object("metadata", [&] {
-    if (!m.language.empty()) json.field("language", m.language);
-    if (!m.language_version.empty())
-      json.list("language_version", [&] {
-        for (uint32_t n : m.language_version) json.value(n);
-      });
-    if (!m.kind.empty()) json.field("kind", m.kind);
+    putUnlessNone(json, "language", m.language);
+    if (!m.language_version.empty()) putNumbers(json, "language_version", m.language_version);
+    putUnlessNone(json, "kind", m.kind);
     json.field("vgpr_count", m.vgpr_count);
     json.field("agpr_count", m.agpr_count);
     json.field("sgpr_count", m.sgpr_count);
@@ -207,8 +196,8 @@ void putInstruction(JsonWriter &json, const ObjectView &view, const Instruction 
       json.field("width", info.width);
       if (info.also_lds) json.field("to_lds", true);
     }
-    if (info.lane_flops != 0) json.field("lane_flops", info.lane_flops);
-    if (info.wave_flops != 0) json.field("wave_flops", info.wave_flops);
+    putUnlessNone(json, "lane_flops", info.lane_flops);
+    putUnlessNone(json, "wave_flops", info.wave_flops);
     if (instruction.target) json.field("target", *instruction.target);
     if (count != nullptr) {
       json.field("executions", count->executions);
@@ -297,8 +286,7 @@ public:
 
   void object(const ObjectView &view) override {
     json_.object([&] {
-      json_.field("type", "code_object");
-      json_.field("version", kFormatVersion);
+      putHead(json_, "code_object", kFormatVersion);
       putPlace(view);
       json_.field("compressed", view.found.compressed);
       json_.field("size", view.found.blob.bytes().size());
@@ -315,8 +303,7 @@ public:
   void kernel(const ObjectView &view, const KernelView &shown) override {
     const Kernel &kernel = shown.kernel;
     json_.object([&] {
-      json_.field("type", "kernel");
-      json_.field("version", kFormatVersion);
+      putHead(json_, "kernel", kFormatVersion);
       putPlace(view);
       json_.field("name", kernel.name);
       json_.field("demangled", demangle(kernel.name));
@@ -339,8 +326,7 @@ public:
 
   void error(const Error &error) override {
     json_.object([&] {
-      json_.field("type", "error");
-      json_.field("version", kFormatVersion);
+      putHead(json_, "error", kFormatVersion);
       json_.field("file", error.file);
       json_.field("section", error.section);
       json_.field("offset", error.offset);

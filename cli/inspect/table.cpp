@@ -142,7 +142,7 @@ public:
       line("counted", {fmt::format("{} instructions executed by waves in {} dispatch{}:",
                                    shown.counts->executions, shown.counts->dispatches,
                                    shown.counts->dispatches == 1 ? "" : "es"),
-                       "executions and active lanes of each stand in front"});
+                       "each is preceded by its executions and active lanes"});
     if (isa_ && shown.code) printIsa(out_, view, shown);
     if (source_ && shown.code) printSource(out_, view, shown);
   }

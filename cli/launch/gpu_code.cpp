@@ -1,22 +1,20 @@
 #include "launch/gpu_code.h"
 
+#include "base/supervised.h"
 #include "codeobj/finder.h"
 #include "fade/gpu.h"
-#include "launch/preflight.h"
 #include "launch/run.h"
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <elf.h>
-#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <set>
-#include <spawn.h>
 #include <sstream>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace fade::cli {
@@ -50,28 +48,6 @@ std::string loaderOf(const codeobj::ByteView &bytes) {
     return std::string(text.substr(0, text.find('\0')));
   }
   return "";
-}
-
-/// What a command prints, if it ends well.
-std::optional<std::string> outputOf(const std::vector<std::string> &command) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return std::nullopt;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::vector<char *> words;
-  for (const std::string &word : command) words.push_back(const_cast<char *>(word.c_str()));
-  words.push_back(nullptr);
-  pid_t child = 0;
-  const int error = posix_spawn(&child, words[0], &actions, nullptr, words.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  const std::string text = error == 0 ? readAll(ends[0]) : "";
-  close(ends[0]);
-  int status = 0;
-  if (error != 0 || waitpid(child, &status, 0) != child || status != 0) return std::nullopt;
-  return text;
 }
 
 bool hasPrefix(const std::string &path, std::span<const std::string_view> prefixes) {
@@ -149,11 +125,15 @@ bool cannotUseGpu(const std::string &program) {
   const auto file = codeobj::Blob::mapFile(program);
   if (!file) return false;
   const std::string loader = loaderOf(file->bytes());
-  const auto list = loader.empty() ? std::nullopt : outputOf({loader, "--list", program});
-  if (!list) return false;
+  if (loader.empty()) return false;
+  constexpr std::chrono::minutes patience(1);
+  const SupervisedEnd list = runSupervised({loader, "--list", program}, {}, patience);
+  if (!list.started || list.timed_out || list.signal != 0 || list.code != 0 ||
+      list.out.size() == kMostSupervisedText)
+    return false;
   std::vector<std::string> files = {program};
   //     libm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x00007f...)
-  std::istringstream lines(*list);
+  std::istringstream lines(list.out);
   for (std::string line; std::getline(lines, line);) {
     const auto at = line.find('/'), end = line.rfind(" (0x");
     if (at == line.npos && line.find("linux-vdso") != line.npos) continue;

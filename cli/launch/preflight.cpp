@@ -55,8 +55,7 @@ void sayTo(void *context, const char *line) {
   _exit(code);
 }
 
-} // namespace
-
+/// All that comes out of a pipe.
 std::string readAll(int fd) {
   std::string text;
   std::array<char, 4096> buffer;
@@ -66,6 +65,8 @@ std::string readAll(int fd) {
   }
   return text;
 }
+
+} // namespace
 
 bool canWrite(const std::string &what, const std::string &path) {
   if (isStdout(path)) {

@@ -23,7 +23,4 @@ bool checkFiles(const Settings &settings);
 /// analyzer is chosen.
 bool checkAnalyzers(const std::string &libfade, const Variables &variables);
 
-/// All that comes out of a pipe.
-std::string readAll(int fd);
-
 } // namespace fade::cli

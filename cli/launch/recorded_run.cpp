@@ -35,18 +35,20 @@ void addRecording(RunOptions &options, const std::string &file) {
     options.preload.push_back(*messages);
 }
 
+void addRecordingInto(RunOptions &options, const std::string &folder) {
+  options.values.emplace_back("FADE_TRACE", folder);
+  options.values.emplace_back("FADE_TRACE_FORMAT", host_trace::kRunForm);
+  addRecording(options, "");
+}
+
 RecordedRun runRecorded(RunOptions &options, const std::vector<std::string> &application,
                         const std::string &file) {
   RecordedRun run;
   addRecording(options, file);
-  if (const auto code = prepareRun(options, application, true)) {
-    run.exit_code = *code;
-    return run;
-  }
-  run.end = runChild(application);
-  if (run.end.error != 0) {
-    complain(fmt::format("cannot run {}: {}", application[0], std::strerror(run.end.error)));
-    run.exit_code = run.end.exit_code;
+  const ApplicationRun done = runAndWait(options, application);
+  run.end = done.end;
+  if (done.failure) {
+    run.exit_code = *done.failure;
     return run;
   }
   run.was_started = true;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "analysis/host_events/event_reader.h"
-#include "base/child.h"
 #include "host_trace/run.h"
+#include "launch/application_run.h"
 
 #include <optional>
 #include <string>
@@ -28,6 +28,9 @@ void sayWhatIsMissing(const host_trace::HostEvents &events, const std::string &f
 /// Has the run record host events in the file, from its first call on. Empty: they are recorded
 /// already, somewhere else.
 void addRecording(RunOptions &options, const std::string &file);
+
+/// Has each process of the run record host events into its own folder in that of the run.
+void addRecordingInto(RunOptions &options, const std::string &folder);
 
 /// False, after a line that says why, if no process has recorded anything; the file is removed
 /// then.

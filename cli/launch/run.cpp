@@ -238,7 +238,7 @@ void addRunOptions(CLI::App &app, RunOptions &options) {
   addVariable(app, options, "--other-tools", "FADE_OTHER_TOOLS", "off|keep");
   add_flag(app, options.lossy, "--lossy", "drop records instead of slowing kernels down");
   add_flag(app, options.stream, "--stream",
-           "every access as a record, also where a kernel could add its accesses up");
+           "write a record for every access, even where the kernel could sum its accesses");
   addPlaceOptions(app, options);
 }
 

@@ -116,12 +116,6 @@ std::vector<std::string> textsIn(const Json &arguments, const char *name) {
   return at == arguments.end() ? std::vector<std::string>() : at->get<std::vector<std::string>>();
 }
 
-std::string quotedForShell(const std::string &word) {
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 void Words::option(const Json &arguments, const char *name, const char *option) {
   const auto at = arguments.find(name);
   if (at == arguments.end()) return;

@@ -17,9 +17,6 @@ Status checkArguments(const std::vector<Parameter> &parameters, const Json &argu
 std::string textIn(const Json &arguments, const char *name);
 std::vector<std::string> textsIn(const Json &arguments, const char *name);
 
-/// One word for a shell, whatever is in it.
-std::string quotedForShell(const std::string &word);
-
 /// A command line of fadeprobe. Nothing that comes from arguments can be taken for an option.
 class Words {
 public:

@@ -1,5 +1,6 @@
 #include "mcp/tools.h"
 
+#include "base/shell_text.h"
 #include "mcp/tool_arguments.h"
 
 #include <algorithm>
@@ -34,7 +35,7 @@ const Parameter kBuild{"build", texts, true,
                        "{source} and {output} for the files: [\"hipcc\", \"--genco\", "
                        "\"--offload-arch=gfx90a\", \"{source}\", \"-o\", \"{output}\"]"};
 const Parameter kKernel{"kernel", text, true,
-                        "regular expression: captures of these kernels are compared"};
+                        "kernels to optimize: a regular expression on demangled names"};
 const Parameter kSource{"source", text, true, "the file with the kernel; it is not changed"};
 const Parameter kCaptures{"captures", text, true, "folder with captures of the kernel"};
 
@@ -91,7 +92,7 @@ Result<ToolRun> planProfile(const Json &arguments, const ToolContext &context) {
 
 Result<ToolRun> planCheck(const Json &arguments, const ToolContext &context) {
   if (arguments.contains("command") == arguments.contains("capture"))
-    return Error::of("give either 'command' or 'capture'");
+    return Error::of("expected either 'command' or 'capture'");
   if (arguments.contains("code") && !arguments.contains("capture"))
     return Error::of("'code' goes with 'capture'");
   auto folder = context.fresh("check");
@@ -156,8 +157,8 @@ Result<ToolRun> planCompare(const Json &arguments, const ToolContext &) {
   const bool has_commands =
       arguments.contains("before_command") && arguments.contains("after_command");
   if (has_files == has_commands)
-    return Error::of("give either 'before' and 'after', which are files, or 'before_command' and "
-                     "'after_command'");
+    return Error::of(
+        "expected either 'before' and 'after' (files), or 'before_command' and 'after_command'");
   Words words("diff");
   words.option(arguments, "kernels", "--kernels");
   if (has_files) {
@@ -190,7 +191,7 @@ Result<ToolRun> planTryVersion(const Json &arguments, const ToolContext &context
   if (!folder) return std::move(folder).error();
   const std::string answer = *folder + "/proposal.json";
   Words words = optimizeWords(arguments, *folder);
-  words.add("--attempts=1", "--proposer=cat " + quotedForShell(answer));
+  words.add("--attempts=1", "--proposer=cat " + shellWord(answer));
   words.program(arguments, "build");
   ToolRun run = words.run();
   run.input_files = {{answer, lineOf({{"source", arguments["proposed"]}, {"comment", "by mcp"}})}};
@@ -305,7 +306,7 @@ const std::vector<Tool> kTools = {
      "different.",
      true,
      {{"capture", text, true, "the folder of the capture"},
-      {"check", truth, false, "compare memory afterwards with that after the captured dispatch"},
+      {"check", truth, false, "compare the resulting memory with that after the captured dispatch"},
       kTolerance,
       {"code", text, false, "a code object with another version of the kernel"},
       {"iterations", number, false, "how often it runs", {}, 1, 1000000},

@@ -25,7 +25,9 @@ int usageError(const std::string &text) {
 CLI::App *addOptimizeCommand(CLI::App &app, OptimizeOptions &options) {
   CLI::App *command = app.add_subcommand(
       "optimize", "try changes to a kernel and keep those that are correct and faster");
-  command->add_option("-k,--kernel", options.kernel, "captures of these kernels are compared")
+  command
+      ->add_option("-k,--kernel", options.kernel,
+                   "kernels to optimize: regular expression on demangled names")
       ->type_name("REGEX")
       ->required();
   command->add_option("--source", options.source, "the file that may be changed")
@@ -35,9 +37,11 @@ CLI::App *addOptimizeCommand(CLI::App &app, OptimizeOptions &options) {
       ->add_option("--proposer", options.proposer,
                    "rules, or a command that reads a JSON object and writes one (default: rules)")
       ->type_name("rules|CMD");
-  command->add_option("--captures", options.captures, "captures of it (default: captures)")
+  command
+      ->add_option("--captures", options.captures,
+                   "folder with captures of the kernels (default: captures)")
       ->type_name("DIR");
-  command->add_option("--attempts", options.attempts, "at most so many (default: 10)")
+  command->add_option("--attempts", options.attempts, "maximum number of attempts (default: 10)")
       ->type_name("N")
       ->check(CLI::Range(1u, 1000u));
   command

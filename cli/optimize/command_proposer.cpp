@@ -9,7 +9,7 @@
 namespace fade::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kMostAnswer = std::size_t{16} << 20;
 
@@ -18,9 +18,10 @@ public:
   CommandProposer(std::string command, std::chrono::seconds patience)
       : command_(std::move(command)), patience_(patience) {}
 
-  Result<Proposal> propose(const Json &request, const std::string &folder) override {
+  Result<Proposal> propose(const OrderedJson &request, const std::string &folder) override {
     const std::string question = folder + "/request.json", answer = folder + "/answer.json";
-    std::ofstream(question) << request.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+    std::ofstream(question) << request.dump(-1, ' ', false, OrderedJson::error_handler_t::replace)
+                            << "\n";
     // Its stdin is a file, and so is what it writes, up to what is read of it: nothing blocks, all
     // can be read later, and who never stops fills no disk. The command stands in lines of its own,
     // so that it may end with a comment.
@@ -39,7 +40,7 @@ public:
     if (end.signal != 0 || end.code != 0)
       return wrong(fmt::format("it ended with {} {}", end.signal ? "signal" : "exit code",
                                end.signal ? end.signal : end.code));
-    const Json object = Json::parse(contentsOf(answer), nullptr, false);
+    const OrderedJson object = OrderedJson::parse(contentsOf(answer), nullptr, false);
     if (!object.is_object()) return wrong("its answer is not one JSON object");
     Proposal proposal;
     const auto stop = object.find("stop");

@@ -16,7 +16,7 @@ namespace fade::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kMostErrors = 16 << 10;    ///< of what the compiler says, for the proposer
 constexpr std::size_t kMostRemembered = 1 << 20; ///< of a source
@@ -28,8 +28,8 @@ std::string firstLineOf(std::string_view text) {
   return shortened(printable(text.substr(0, text.find('\n'))), most);
 }
 
-Json jsonOf(const Costs &costs) {
-  Json json = {{"instructions", costs.instructions}};
+OrderedJson jsonOf(const Costs &costs) {
+  OrderedJson json = {{"instructions", costs.instructions}};
   if (costs.has_memory) {
     json["lines"] = costs.lines;
     json["conflicts"] = costs.conflicts;
@@ -128,11 +128,11 @@ Status OptimizeLoop::prepare() {
   first_ = *costs;
   accesses_ = trial_.accesses();
   profiles_ = trial_.profiles();
-  Json line = {{"type", "start"},
-               {"version", 1},
-               {"source", options_.source},
-               {"captures", Json::array()},
-               {"counts", jsonOf(*costs)}};
+  OrderedJson line = {{"type", "start"},
+                      {"version", 1},
+                      {"source", options_.source},
+                      {"captures", OrderedJson::array()},
+                      {"counts", jsonOf(*costs)}};
   for (const CaptureLine &capture : captures_) line["captures"].push_back(capture.path);
   write(line);
   complain(fmt::format("optimize: {} as it is: {}", options_.source, textOf(*costs)));
@@ -147,8 +147,8 @@ Result<OtherKernels> OptimizeLoop::othersIn(const std::string &code) const {
   return otherKernels(code, captured);
 }
 
-Json OptimizeLoop::request(uint32_t number) const {
-  Json kernels = Json::array();
+OrderedJson OptimizeLoop::request(uint32_t number) const {
+  OrderedJson kernels = OrderedJson::array();
   for (const CaptureLine &capture : captures_)
     kernels.push_back({{"kernel", capture.description.kernel},
                        {"symbol", capture.description.symbol},
@@ -308,11 +308,11 @@ bool OptimizeLoop::settle(uint32_t number, const Result<Proposal> &proposal,
     --tried_;
     return false;
   }
-  Json line = {{"type", "attempt"},
-               {"version", 1},
-               {"attempt", number},
-               {"comment", proposal ? proposal->comment : ""},
-               {"accepted", !failure}};
+  OrderedJson line = {{"type", "attempt"},
+                      {"version", 1},
+                      {"attempt", number},
+                      {"comment", proposal ? proposal->comment : ""},
+                      {"accepted", !failure}};
   if (failure) {
     line["stage"] = failure->stage;
     line["reason"] = failure->reason;
@@ -340,9 +340,9 @@ std::string OptimizeLoop::nameInPatch() const {
   return error || near.empty() || near.starts_with("..") ? options_.source : near;
 }
 
-void OptimizeLoop::write(const Json &line) {
+void OptimizeLoop::write(const OrderedJson &line) {
   std::ofstream out(options_.output + "/ledger.jsonl", std::ios::app);
-  out << line.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+  out << line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) << "\n";
 }
 
 /// False if the source could not be written.

@@ -13,38 +13,39 @@
 namespace fade::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char *kSelf = "/proc/self/exe";
 
 /// Objects, one per line; what is none is left out.
-std::vector<Json> objectsIn(std::istream &in) {
-  std::vector<Json> objects;
+std::vector<OrderedJson> objectsIn(std::istream &in) {
+  std::vector<OrderedJson> objects;
   for (std::string line; std::getline(in, line);)
-    if (Json object = Json::parse(line, nullptr, false); object.is_object())
+    if (OrderedJson object = OrderedJson::parse(line, nullptr, false); object.is_object())
       objects.push_back(std::move(object));
   return objects;
 }
-std::vector<Json> objectsIn(const std::string &text) {
+std::vector<OrderedJson> objectsIn(const std::string &text) {
   std::istringstream in(text);
   return objectsIn(in);
 }
 
-const Json *find(const std::vector<Json> &objects, const char *type) {
-  const auto at =
-      std::ranges::find_if(objects, [&](const Json &o) { return o.value("type", "") == type; });
+const OrderedJson *find(const std::vector<OrderedJson> &objects, const char *type) {
+  const auto at = std::ranges::find_if(
+      objects, [&](const OrderedJson &o) { return o.value("type", "") == type; });
   return at == objects.end() ? nullptr : &*at;
 }
 
-std::string differencesText(const Json &check) {
+std::string differencesText(const OrderedJson &check) {
   uint64_t elements = 0;
   std::string first;
-  for (const Json &difference : check.value("differences", Json::array())) {
+  for (const OrderedJson &difference : check.value("differences", OrderedJson::array())) {
     elements += difference.value("elements", uint64_t{0});
     if (first.empty())
-      for (const Json &example : difference.value("examples", Json::array())) {
-        first = fmt::format(", such as {} instead of {}", example.value("got", Json()).dump(),
-                            example.value("expected", Json()).dump());
+      for (const OrderedJson &example : difference.value("examples", OrderedJson::array())) {
+        first =
+            fmt::format(", such as {} instead of {}", example.value("got", OrderedJson()).dump(),
+                        example.value("expected", OrderedJson()).dump());
         break;
       }
   }
@@ -58,13 +59,13 @@ std::optional<Failure> Trial::compare(const CaptureLine &capture, const std::str
   Words words = {kSelf, "replay", capture.path, "--check", "--json", "--no-model", "-c", code};
   if (!settings_.tolerance.empty()) words.insert(words.end(), {"--tolerance", settings_.tolerance});
   const SupervisedEnd end = runSupervised(words, {}, settings_.patience);
-  const std::vector<Json> lines = objectsIn(end.out);
-  const Json *check = find(lines, "check"), *replay = find(lines, "replay");
+  const std::vector<OrderedJson> lines = objectsIn(end.out);
+  const OrderedJson *check = find(lines, "check"), *replay = find(lines, "replay");
   if (!check || !replay || end.timed_out)
     return Failure{"results", fmt::format("{}: {}", capture.path, lastWords(end))};
   if (!check->value("equal", false))
     return Failure{"results", fmt::format("{}: {}", capture.path, differencesText(*check))};
-  const Json *versions = find(lines, "versions");
+  const OrderedJson *versions = find(lines, "versions");
   if (versions && replay->value("on", "") != "executor" && versions->contains("speedup_low"))
     surely_faster_ = std::min(surely_faster_.value_or(1e9), versions->value("speedup_low", 0.0));
   return std::nullopt;
@@ -81,8 +82,8 @@ std::optional<Failure> Trial::compareChanged(const CaptureLine &capture, const s
     if (!settings_.tolerance.empty())
       words.insert(words.end(), {"--tolerance", settings_.tolerance});
     const SupervisedEnd end = runSupervised(words, {}, settings_.patience);
-    const std::vector<Json> lines = objectsIn(end.out);
-    const Json *check = find(lines, "check");
+    const std::vector<OrderedJson> lines = objectsIn(end.out);
+    const OrderedJson *check = find(lines, "check");
     if (check && !end.timed_out) {
       if (!check->value("equal", false))
         return Failure{"changed inputs", fmt::format("{} with seed {}: {}", capture.path, seed,
@@ -111,7 +112,7 @@ Result<std::map<std::string, uint64_t>> Trial::findings(const CaptureLine &captu
   if (end.timed_out || end.signal != 0 || end.code != 0 || !in)
     return Error{capture.path, "", 0, "it could not be checked: " + lastWords(end)};
   std::map<std::string, uint64_t> counts;
-  for (const Json &finding : objectsIn(in)) ++counts[finding.value("check", "?")];
+  for (const OrderedJson &finding : objectsIn(in)) ++counts[finding.value("check", "?")];
   return counts;
 }
 
@@ -147,12 +148,12 @@ Status Trial::addCounts(const CaptureLine &capture, const std::string &code, Cos
   const auto log = countVersion(capture, code, file, 10 * settings_.patience);
   if (!log) return log.error();
   std::ifstream in(file);
-  for (const Json &object : objectsIn(in)) {
+  for (const OrderedJson &object : objectsIn(in)) {
     if (object.value("type", "") != "memory_total") continue;
     accesses_.push_back(object);
-    for (const Json &access : object.value("global", Json::array()))
+    for (const OrderedJson &access : object.value("global", OrderedJson::array()))
       costs.lines += access.value("lines_used", uint64_t{0});
-    for (const Json &access : object.value("lds", Json::array()))
+    for (const OrderedJson &access : object.value("lds", OrderedJson::array()))
       costs.conflicts += access.value("conflicts", uint64_t{0});
   }
   const profile::Profile profile = profile::profileOf(*log, nullptr, false, {});
@@ -174,8 +175,8 @@ Result<uint64_t> Trial::instructions(const CaptureLine &capture, const std::stri
   const SupervisedEnd end = runSupervised({kSelf, "replay", capture.path, "--on", "software", "-c",
                                            code, "--no-recopy", "--no-model", "--json"},
                                           {}, settings_.patience);
-  const std::vector<Json> lines = objectsIn(end.out);
-  const Json *replay = find(lines, "replay");
+  const std::vector<OrderedJson> lines = objectsIn(end.out);
+  const OrderedJson *replay = find(lines, "replay");
   if (!replay || end.timed_out) return Error{capture.path, "", 0, lastWords(end)};
   return replay->value("instructions", uint64_t{0});
 }
@@ -183,8 +184,8 @@ Result<uint64_t> Trial::instructions(const CaptureLine &capture, const std::stri
 Result<Costs> Trial::costs(const std::string &code) {
   Costs costs;
   costs.has_memory = true;
-  accesses_ = Json::array();
-  profiles_ = Json::array();
+  accesses_ = OrderedJson::array();
+  profiles_ = OrderedJson::array();
   for (const CaptureLine &capture : settings_.captures)
     if (!addCounts(capture, code, costs)) {
       costs = Costs();

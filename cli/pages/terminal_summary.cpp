@@ -129,7 +129,7 @@ std::vector<std::string> warningLines(const RunLog &log) {
     incomplete += d.complete ? 0 : 1;
   }
   for (const Json &death : log.deaths)
-    lines.push_back(fmt::format("the run died of a {}: see the report", text(death, "kind")));
+    lines.push_back(fmt::format("the run crashed with a {}: see the report", text(death, "kind")));
   if (dropped != 0) lines.push_back(fmt::format("{} executions were dropped", dropped));
   if (incomplete != 0)
     lines.push_back(

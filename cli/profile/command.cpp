@@ -196,8 +196,8 @@ void readCounts(Counted &counted, const host_trace::HostEvents &events, bool mea
   std::error_code error;
   if (counted.file.empty() || !fs::exists(counted.file, error)) return;
   if (fs::file_size(counted.file, error) == 0 && !error) {
-    complain("profile: nothing is known of what kernels did: the application ended before that was "
-             "written (SIGKILL, _exit)");
+    complain("profile: no counts of kernels: the application ended before they were written "
+             "(SIGKILL, _exit)");
     return;
   }
   auto log = report::readRunLog(counted.file);
@@ -258,8 +258,7 @@ int runAgain(RunOptions run, const std::vector<std::string> &application, const 
   } else if (end.error == 0 && end.exit_code == first.exit_code && end.signal == first.signal) {
     fs::remove(output, error);
   } else {
-    complain(fmt::format("profile: the second time the application ended otherwise ({}); what it "
-                         "wrote is in {}",
+    complain(fmt::format("profile: the second run exited differently ({}); its output is in {}",
                          end.signal != 0 ? fmt::format("signal {}", end.signal)
                                          : fmt::format("exit code {}", end.exit_code),
                          output));
@@ -328,22 +327,14 @@ int profileRun(ProfileOptions options, const std::vector<std::string> &applicati
     sampleUnlessToldOtherwise(options.run);
     addCounting(options.run, launch->path(), false);
   }
-  options.run.values.emplace_back("FADE_TRACE", launch->path());
-  options.run.values.emplace_back("FADE_TRACE_FORMAT", host_trace::kRunForm);
-  addRecording(options.run, "");
-  if (const auto code = prepareRun(options.run, application, true)) return *code;
-  launch->announce();
-  const ChildEnd end = runChild(application);
-  if (end.error != 0) {
-    complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
-    return end.exit_code;
-  }
+  addRecordingInto(options.run, launch->path());
+  const auto [failure, end] = runAndWait(options.run, application, &*launch);
+  if (failure) return *failure;
   const std::vector<std::string> folders = launch->folders();
   const bool is_only = folders.size() == 1 && !RunLaunch::isBehindLauncher() &&
                        !host_trace::readRunProcess(folders[0])->rank;
   for (const std::string &folder : folders) (void)profileProcess(folder, options, is_only, peaks);
-  if (folders.empty() &&
-      (!ownRank() || namesRank(cli::valueOf(options.run.values, "FADE_RANKS"), ownRank())))
+  if (folders.empty() && isRankChosen(options.run.values))
     complain("the application did not use the GPU: there is nothing to profile");
   if (!folders.empty() && !is_only && !RunLaunch::isBehindLauncher())
     (void)showRun(launch->path(), options.rows);
@@ -419,8 +410,8 @@ CLI::App *addProfileCommand(CLI::App &app, ProfileOptions &options) {
       ->check(CLI::IsMember({"auto", "pass", "gpu"}));
   command
       ->add_option("--times", options.times,
-                   "times of kernels: model, what the model of the card says; device, what the "
-                   "GPU took (default: model on the software GPU, device on a card)")
+                   "kernel times: model, estimated for the card; device, measured on the GPU "
+                   "(default: model on the software GPU, device on a card)")
       ->type_name("model|device")
       ->check(CLI::IsMember({"model", "device"}));
   command
@@ -438,7 +429,7 @@ int runProfile(ProfileOptions options, const std::vector<std::string> &applicati
   const int sources = (application.empty() ? 0 : 1) + (options.events.empty() ? 0 : 1) +
                       (options.thread_trace.empty() ? 0 : 1) + (options.run_folder.empty() ? 0 : 1);
   if (sources != 1) {
-    complain("profile: give -- and an application, or --events FILE, or --thread-trace DIR");
+    complain("profile: expected an application after --, or --events FILE, or --thread-trace DIR");
     return kUsageError;
   }
   if (!options.run_folder.empty()) return showRun(options.run_folder, options.rows);

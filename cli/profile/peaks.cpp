@@ -120,8 +120,8 @@ int showTable(const std::string &gpu) {
 } // namespace
 
 CLI::App *addPeaksCommand(CLI::App &app, PeaksOptions &options) {
-  CLI::App *command = app.add_subcommand(
-      "peaks", "measure what this GPU can do: rates of memory levels and arithmetic");
+  CLI::App *command =
+      app.add_subcommand("peaks", "measure the GPU's peak rates: memory levels and arithmetic");
   command
       ->add_option("-o,--output", options.output,
                    "file for what was measured (default: fade/peaks.json in the user's cache)")
@@ -142,7 +142,7 @@ int runPeaks(const PeaksOptions &options) {
   }
   const std::string path = options.output.empty() ? profile::usualPeaksFile() : options.output;
   if (path.empty()) {
-    complain("peaks: there is no HOME to keep them in; give -o FILE");
+    complain("peaks: HOME is not set, so they cannot be saved: use -o FILE");
     return kUsageError;
   }
   std::optional<NewFile> file;

@@ -299,7 +299,7 @@ int runReport(const ReportOptions &options) {
   }
   const auto guard = Guard::of(options.guard);
   if (!guard) return kUsageError;
-  if (options.html.empty() && !guard->isWanted()) return usage("report: give -o FILE");
+  if (options.html.empty() && !guard->isWanted()) return usage("report: expected -o FILE");
   const bool is_host = report::isHostTrace(options.log);
   report::RunLog log;
   log.has_summary = true;
@@ -412,14 +412,10 @@ int runWithOutcome(RunOptions run, ReportOptions outcome,
   const bool shows_host = !outcome.html.empty() || !outcome.timeline.empty();
   if (shows_host) addRecording(run, keeps_events ? "" : recorded);
   std::optional<RunDeaths> deaths(std::in_place, run, outcome.log);
-  if (const auto code = prepareRun(run, application, true)) return *code;
+  const auto [failure, end] = runAndWait(run, application);
+  if (failure) return *failure;
   const bool keeps_log = (!outcome.html.empty() && own_log != kNowhere) || has_own_log;
   std::error_code ignored;
-  const ChildEnd end = runChild(application);
-  if (end.error != 0) {
-    complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
-    return end.exit_code;
-  }
   if (!fs::exists(outcome.log, ignored) || fs::is_empty(outcome.log, ignored)) {
     complain("the application did not use the GPU: there is nothing to report");
     fs::remove(outcome.log, ignored);

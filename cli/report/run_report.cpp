@@ -110,19 +110,11 @@ int runIntoFolder(RunOptions run, const ReportOptions &outcome,
   if (!launch) return 1;
   run.values.emplace_back("FADE_LOG_LOCATION", launch->path());
   run.values.emplace_back("FADE_LOG_FORMAT", "json");
-  run.values.emplace_back("FADE_TRACE", launch->path());
-  run.values.emplace_back("FADE_TRACE_FORMAT", host_trace::kRunForm);
-  addRecording(run, "");
-  if (const auto code = prepareRun(run, application, true)) return *code;
-  launch->announce();
-  const ChildEnd end = runChild(application);
-  if (end.error != 0) {
-    complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
-    return end.exit_code;
-  }
+  addRecordingInto(run, launch->path());
+  const auto [failure, end] = runAndWait(run, application, &*launch);
+  if (failure) return *failure;
   const std::vector<std::string> folders = launch->folders();
-  const bool is_chosen = namesRank(valueOf(run.values, "FADE_RANKS"), ownRank());
-  if (folders.empty() && (!ownRank() || is_chosen))
+  if (folders.empty() && isRankChosen(run.values))
     complain("the application did not use the GPU: there is nothing to report");
   for (const std::string &folder : folders) {
     ReportOptions one = outcome;

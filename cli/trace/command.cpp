@@ -122,11 +122,11 @@ void writeAndRemove(const host_trace::HostEvents &events, const TraceOptions &op
   if ((still.empty() || !options.append) && !writeViews(events, options, recorded))
     return complain(fmt::format("what was recorded is in {}", recorded));
   if (!still.empty())
-    return complain(fmt::format(
-        "process {} goes on and is recorded; when it has ended, make the file anew: fadeprobe log "
-        "{} -o {}{}",
-        still[0], recorded, options.output.empty() ? "FILE" : options.output,
-        options.append ? " --append" : ""));
+    return complain(fmt::format("process {} is still running and being recorded; when it has "
+                                "ended, run: fadeprobe log {} -o {}{}",
+                                still[0], recorded,
+                                options.output.empty() ? "FILE" : options.output,
+                                options.append ? " --append" : ""));
   std::error_code ignored;
   fs::remove(recorded, ignored);
 }
@@ -151,8 +151,8 @@ int traceTables(TraceOptions &options, const std::vector<std::string> &applicati
     if (const auto still = host_trace::recordersOf(recorded); still.empty())
       fs::remove(recorded, ignored);
     else
-      complain(fmt::format("process {} goes on and is recorded; when it has ended, make the tables "
-                           "anew: fadeprobe log {} --format parquet -o {}",
+      complain(fmt::format("process {} is still running and being recorded; when it has ended, "
+                           "run: fadeprobe log {} --format parquet -o {}",
                            still[0], recorded, options.output));
   }
   endLike(run.end);
@@ -218,20 +218,11 @@ int traceRun(TraceOptions &options, const std::vector<std::string> &application)
   }
   std::optional<RunLaunch> launch;
   if (!options.run.env_dump && !(launch = RunLaunch::begin(options.output))) return 1;
-  Variables &values = options.run.values;
-  values.emplace_back("FADE_TRACE", fs::absolute(options.output));
-  values.emplace_back("FADE_TRACE_FORMAT", host_trace::kRunForm);
-  addRecording(options.run, "");
-  if (const auto code = prepareRun(options.run, application, true)) return *code;
-  launch->announce();
-  const ChildEnd end = runChild(application);
-  if (end.error != 0) {
-    complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
-    return end.exit_code;
-  }
-  const std::string ranks = cli::valueOf(values, "FADE_RANKS");
-  const bool is_chosen = namesRank(ranks, ownRank());
-  if ((!ownRank() || is_chosen) && launch->folders().empty())
+  addRecordingInto(options.run, fs::absolute(options.output));
+  const auto [failure, end] = runAndWait(options.run, application, launch ? &*launch : nullptr);
+  if (failure) return *failure;
+  const std::string ranks = cli::valueOf(options.run.values, "FADE_RANKS");
+  if (isRankChosen(options.run.values) && launch->folders().empty())
     complain(ranks.empty() ? std::string(kNotUsed)
                            : fmt::format("nothing was recorded: no process with a rank of --ranks "
                                          "{} has used the GPU",
@@ -244,7 +235,7 @@ int traceRun(TraceOptions &options, const std::vector<std::string> &application)
 int runTrace(TraceOptions options, const std::vector<std::string> &application) {
   std::string mistake = mistakeIn(options.output, options.format, options.append);
   if (options.output.empty() && options.api_log.empty())
-    mistake = "trace: give -o FILE or --api-log FILE";
+    mistake = "trace: expected -o FILE or --api-log FILE";
   if (!mistake.empty()) {
     complain(mistake);
     return kUsageError;
@@ -270,7 +261,7 @@ int runTrace(TraceOptions options, const std::vector<std::string> &application) 
 }
 
 CLI::App *addLogCommand(CLI::App &app, LogOptions &options) {
-  CLI::App *command = app.add_subcommand("log", "sum up what fadeprobe trace has recorded");
+  CLI::App *command = app.add_subcommand("log", "summarize or convert a trace");
   command
       ->add_option("file", options.file,
                    "an RPD file, JSON lines, host events or the folder of a run")
@@ -278,7 +269,7 @@ CLI::App *addLogCommand(CLI::App &app, LogOptions &options) {
       ->required();
   command
       ->add_option("-o,--output", options.output,
-                   "make this file from host events or from a run instead")
+                   "convert host events or a run to this file instead")
       ->type_name("FILE");
   command->add_option("--ranks", options.ranks, "of a run: only these ranks")
       ->type_name("N,N-N,...");
@@ -291,7 +282,7 @@ CLI::App *addLogCommand(CLI::App &app, LogOptions &options) {
                     "time on CPU and GPU by call path: markers, stack frames, calls");
   command
       ->add_option("--dot", options.picture,
-                   "a picture for Graphviz: chain (application, HIP, queues, kernels), or data "
+                   "a graph for Graphviz: chain (application, HIP, queues, kernels), or data "
                    "(copies between allocations)")
       ->type_name("chain|data");
   command->add_option("--rows", options.rows, "lines of each table (default: 15)")->type_name("N");
@@ -301,7 +292,7 @@ CLI::App *addLogCommand(CLI::App &app, LogOptions &options) {
 
 CLI::App *addControlCommand(CLI::App &app, ControlOptions &options) {
   CLI::App *command =
-      app.add_subcommand("control", "switch the recording of a running process on and off");
+      app.add_subcommand("control", "start and stop recording in a running process");
   command
       ->add_option("what", options.what,
                    "start, stop, flush or status. stop and flush write what has been recorded so "
@@ -317,7 +308,7 @@ CLI::App *addControlCommand(CLI::App &app, ControlOptions &options) {
 int runControl(const ControlOptions &options) {
   constexpr std::array<std::string_view, 4> words = {"start", "stop", "flush", "status"};
   if (options.what.empty() || options.pid == 0) {
-    complain("control: give start, stop, flush or status, and the number of a process");
+    complain("usage: fadeprobe control start|stop|flush|status PID");
     return kUsageError;
   }
   if (std::ranges::find(words, options.what) == words.end()) {

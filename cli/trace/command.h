@@ -3,6 +3,7 @@
 
 #include "comparison/guard.h"
 #include "host_trace/run.h"
+#include "launch/run.h"
 
 #include <string>
 #include <vector>

@@ -1,5 +1,6 @@
 #include "trace/sql.h"
 
+#include "base/messages.h"
 #include "host_trace/run.h"
 
 #include <CLI/CLI.hpp>

@@ -363,9 +363,9 @@ constexpr Variable kVariables[] = {
      readTraceFormat},
     {"FADE_TRACE_FLUSH", "--flush", "write what was recorded every N seconds",
      [](Settings &s, std::string_view v) { return readPositive(s.trace_flush, v); }},
-    {"FADE_TRACE_STACKS", "--stacks", "record from where each call was made: up to N frames",
+    {"FADE_TRACE_STACKS", "--stacks", "record the call stack of each call, up to N frames",
      readStacks},
-    {"FADE_TRACE_LIBRARIES", "--libraries", "record who loads which library, and when",
+    {"FADE_TRACE_LIBRARIES", "--libraries", "record library loads: what, when and by whom",
      [](Settings &s, std::string_view v) { return readFlag(s.trace_libraries, v); }},
     {"FADE_RANKS", "--ranks", "only processes with these ranks: 0,7,16-31",
      [](Settings &s, std::string_view v) -> Complaint {
@@ -413,8 +413,8 @@ constexpr Variable kVariables[] = {
        return std::nullopt;
      }},
     {"FADE_ALLOC", "--alloc",
-     "take the application's memory from another pool: coarse, fine, uncached or host, with "
-     ":min=SIZE,max=SIZE,caller=REGEX behind it for some of it; several separated by ';'",
+     "allocate the application's memory from another pool: coarse, fine, uncached or host; "
+     ":min=SIZE,max=SIZE,caller=REGEX limits it to some allocations; separate rules by ';'",
      readAllocations},
     {"FADE_OTHER_TOOLS", "--other-tools",
      "profilers that are registered with ROCr (rocprofiler-sdk: rocprofv3, PyTorch, JAX): off "

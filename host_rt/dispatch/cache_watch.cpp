@@ -71,7 +71,7 @@ void CacheWatch::settle() {
   std::unique_lock lock(mutex_);
   if (changed_.wait_for(lock, patience_, [&] { return isDone() || has_ended_; })) return;
   if (!said_.exchange(true))
-    warn("reading the kernel cache takes long: dispatches run as they did before it changed");
+    warn("reading the kernel cache takes long: dispatches use its previous contents");
 }
 
 } // namespace fade

@@ -363,7 +363,7 @@ void takeTable(const Settings &settings, void (*open)(), std::string_view name, 
     registered.compiler = functions;
   else
     return;
-  if (!functions) return warn("HIP calls are not recorded: what it registers is no table");
+  if (!functions) return warn("HIP calls are not recorded: the registered table is not valid");
   if (installer) return installer->hookRegistered();
   auto api = ApiChoice::parse(settings.trace_api);
   if (!api) return; // said when the GPU is used

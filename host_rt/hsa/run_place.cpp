@@ -1,6 +1,7 @@
 #include "hsa/run_place.h"
 
 #include "base/settings.h"
+#include "base/shell_text.h"
 #include "hip/hip_library.h"
 #include "hsa/executed.h"
 

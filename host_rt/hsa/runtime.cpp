@@ -277,8 +277,7 @@ void Runtime::sayDeath(Death death) {
   death.knows_dispatches = !captures_; // it watches its own only
   for (const std::string &line : linesOf(death)) warn("{}", line);
   if (settings_.deaths.empty())
-    return warn("what is known about such deaths, and what helps: fadeprobe doctor -- and the "
-                "application");
+    return warn("to diagnose this crash: fadeprobe doctor -- application");
   OwnFile file = OwnFile::open(expandPath(settings_.deaths), true);
   int error = file.is() ? file.write(jsonOf(death)) : errno;
   if (file.is()) error = std::max(error, file.close());

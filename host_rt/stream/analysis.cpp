@@ -464,7 +464,7 @@ bool Analysis::passByStuckHandler() {
   // The thread has lost its turn; whatever comes of the call, it ends there.
   LoadedHandler &handler = *handlers_[turn_ % handlers_.size()];
   handler.leaveOut();
-  warn("handler {} does not return from {}; the report goes on without it", handler.name(),
+  warn("handler {} does not return from {}; the report continues without it", handler.name(),
        inside_what_.load(std::memory_order_relaxed));
   reporter_.detach();
   is_ending_kept_ = ending_ != nullptr;
@@ -483,7 +483,7 @@ void Analysis::giveUpWorkers() {
   const LoadedHandler *stuck = nullptr;
   for (const auto &worker : workers_)
     if (const auto *handler = worker->inside.load(std::memory_order_relaxed)) stuck = handler;
-  warn("{}{} does not return from its records; the report goes on without them",
+  warn("{}{} does not return from its records; the report continues without them",
        stuck ? "handler " : "an analyzer", stuck ? stuck->name() : "");
 }
 

@@ -159,21 +159,4 @@ std::optional<RunFacts> RunFacts::read(trace::Reader from) {
   return facts;
 }
 
-std::string shellText(const std::vector<std::string> &words) {
-  constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-  std::string text;
-  for (const std::string &word : words) {
-    if (!text.empty()) text += ' ';
-    if (!word.empty() && word.find_first_not_of(plain) == word.npos) {
-      text += word;
-      continue;
-    }
-    text += '\'';
-    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    text += '\'';
-  }
-  return text;
-}
-
 } // namespace fade

@@ -42,7 +42,4 @@ struct RunFacts {
   static std::optional<RunFacts> read(trace::Reader from);
 };
 
-/// A command line, with quotes where a shell needs them.
-std::string shellText(const std::vector<std::string> &words);
-
 } // namespace fade

@@ -54,7 +54,7 @@ class Command(unittest.TestCase):
         self.write("bad.json", '{"version": 1, "rules": [{"id": "x"}]}')
         for words, text in ((["--root", "/nonexistent"], "no such folder"), (["--rules", str(self.root / "bad.json")], "rule 'x'"),
                             (["--root", str(self.root), "--probe", "all"], "cannot be probed"), (["--gpu", "gfx90a"], "--gpu is for"),
-                            (["--probe", "kernel,cats", "--gpu", "gfx90a"], "'cats' is no stage"),
+                            (["--probe", "kernel,cats", "--gpu", "gfx90a"], "'cats' is not a stage"),
                             (["--fix", "--revert", "--root", str(self.root)], "nothing to revert")):
             result = doctor(*words)
             self.assertEqual((result.returncode, result.stdout), (3, ""), words)

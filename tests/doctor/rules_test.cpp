@@ -41,7 +41,7 @@ TEST(DoctorRules, AWrongRuleIsRefusedWithItsNameAndWhatIsWrong) {
   EXPECT_EQ(errorOf(ruleWith(R"([{"fact": "rocm.version", "is": "6"}])")),
             "x.json: rule 'r': 'rocm.version' is not a fact of what the rule is for");
   EXPECT_NE(errorOf(ruleWith(R"([{"fact": "gpu.gfx", "matches": "("}])"))
-                .find("is no regular expression"),
+                .find("is not a regular expression"),
             std::string::npos);
   EXPECT_NE(errorOf(ruleWith(R"([{"none": "cats"}])")).find("none: a kind"), std::string::npos);
   std::string deep = R"({"fact": "gpu.gfx", "is": "x"})";

@@ -386,7 +386,7 @@ class Tests(fade.Test):
         self.assertTrue(all(x["gpu"] == fade.GPU and x["grid"] == [4096, 1, 1] for x in found))
         self.assertEqual([x["changed_pages"] for x in found], [4, 4, 0])  # the third computes the same again
         several = self.replay(self.captures, code=2)
-        self.assertRegex(several.stderr, r"there are 3 captures in it")
+        self.assertRegex(several.stderr, r"holds 3 captures")
         none = self.bare([fade.PROBE, "captures", self.dir])
         self.assertEqual((none.code, none.stdout), (1, ""))
 
@@ -509,7 +509,7 @@ class Tests(fade.Test):
         with open(self.path("other/manifest.jsonl"), "w") as file:
             file.write('{"name":"of something else"}\n')
         self.assertEqual(self.replay(self.dir, code=2).stderr, f"fadeprobe: {self.dir}: it is no capture, and there is none in it\n")
-        self.assertRegex(self.replay("full-vm", code=2).stderr, "'full-vm' is a word of rocm-perf-lab: fadeprobe replay DIR")
+        self.assertRegex(self.replay("full-vm", code=2).stderr, "'full-vm' is an argument of rocm-perf-lab: use fadeprobe replay DIR")
 
 
 if __name__ == "__main__":

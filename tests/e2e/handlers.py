@@ -106,7 +106,7 @@ class Tests(fade.Test):
                                     [program("many"), count], env=fade.SOON, timeout=90)
                 self.assertEqual((result.code, result.stdout), (0, f"{count} dispatches are right\n"))
                 self.assertEqual(len(result.said), 1, result.stderr)
-                self.assertIn("handler Bad does not return from dispatch_end; the report goes on without it",
+                self.assertIn("handler Bad does not return from dispatch_end; the report continues without it",
                               result.said[0])
                 self.assertEqual(result.summary()["instrumented"], count)
                 memory = [x for x in result.objects("memory") if x["kernel"].startswith("step(")]

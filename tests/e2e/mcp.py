@@ -172,8 +172,8 @@ class Tests(fade.Test):
                 ("list_kernels", {"paths": [[]]}, "'paths' must be a list of strings"), ("doctor", {"shell": "x"}, "there is no argument 'shell'; there are: probe"),
                 ("replay", {"capture": "x", "iterations": 0}, "'iterations' must be a whole number from 1 to 1000000"),
                 ("replay", {"capture": "x", "iterations": 2**64 - 1}, "'iterations' must be"), ("replay", {"capture": "x", "check": "yes"}, "'check' must be true or false"),
-                ("check", {}, "give either 'command' or 'capture'"), ("check", {"command": ["x"], "code": "y"}, "'code' goes with 'capture'"),
-                ("compare", {"before": "x"}, "give either 'before' and 'after'"),
+                ("check", {}, "expected either 'command' or 'capture'"), ("check", {"command": ["x"], "code": "y"}, "'code' goes with 'capture'"),
+                ("compare", {"before": "x"}, "expected either 'before' and 'after'"),
                 ("compare", {"before_command": ["x", "--"], "after_command": ["y"]}, "which would end it"),
                 ("doctor", {"directory": self.path("none")}, "there is no such directory"), ("doctor", {"environment": {"A=B": "x"}}, "'environment' must be"),
                 ("list_kernels", {"paths": ["--pid=1"]}, "./--pid=1: cannot open"), ("list_kernels", {"paths": ["--"]}, "./--: cannot open")):

@@ -754,7 +754,7 @@ class Tests(fade.Test):
         self.assertIn(True, [x["counted"] for x in kernels])
 
     def test_mistakes(self):
-        for words, line in (([], "profile: give -- and an application, or --events FILE, or --thread-trace DIR"), (["--events", self.path("x")], "x: No such file or directory")):
+        for words, line in (([], "profile: expected an application after --, or --events FILE, or --thread-trace DIR"), (["--events", self.path("x")], "x: No such file or directory")):
             result = self.bare([PROBE, "profile", "-o", self.path("out"), *words])
             self.assertNotEqual(result.code, 0)
             self.assertIn(line, result.stderr)

@@ -659,7 +659,7 @@ class Tests(fade.Test):
     def test_control_says_what_it_needs(self):
         for words in ([], ["start"]):
             result = self.bare([PROBE, "control", *words])
-            self.assertEqual((result.code, result.stderr), (2, "fadeprobe: control: give start, stop, flush or status, and the number of a process\n"))
+            self.assertEqual((result.code, result.stderr), (2, "fadeprobe: usage: fadeprobe control start|stop|flush|status PID\n"))
 
     def test_recording_is_switched_on_and_off_from_outside(self):
         log = self.path("calls.jsonl")
@@ -708,7 +708,7 @@ class Tests(fade.Test):
         self.assertEqual(process.wait(timeout=60), 0)
         calls(5)
         _, said = process.communicate(timeout=60)  # the end of its output is that of the process
-        events = re.search(rf"fadeprobe: process {pid} goes on and is recorded; when it has ended, make the file anew: fadeprobe log (\S+) -o FILE", said)
+        events = re.search(rf"fadeprobe: process {pid} is still running and being recorded; when it has ended, run: fadeprobe log (\S+) -o FILE", said)
         self.assertTrue(events, said)
         for file, expected in ((log, 1 + 3), (self.path("again.jsonl"), 1 + 3 + 5)):
             if file != log:
@@ -792,7 +792,7 @@ class Tests(fade.Test):
     # ---- mistakes
 
     def test_mistakes_are_named_before_the_application_runs(self):
-        self.assert_mistake(["trace"], "give -o FILE or --api-log FILE")
+        self.assert_mistake(["trace"], "expected -o FILE or --api-log FILE")
         self.assert_mistake(["--gpu", "gfx1030", "trace", "-o", self.path("x")], "--gpu: put it after trace, whose option it is")
         self.assert_mistake(["trace", "--api-log", self.path("x"), "--api", "memroy"], "--api: .*did you mean 'memory'")
         self.assert_mistake(["trace", "-o", self.path("x"), "--format", "rdp"], "--format: 'rdp' is none of .*did you mean 'rpd'")

@@ -1,4 +1,5 @@
 // What ran where, and names that fit: what each report says of itself.
+#include "base/shell_text.h"
 #include "dispatch/argument_list.h"
 #include "dispatch/blit_kernel.h"
 #include "fade/kernel_name.h"

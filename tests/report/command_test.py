@@ -48,7 +48,7 @@ class Terminal(Command):
 
 class Mistakes(Command):
     def test_no_page_is_a_mistake_of_use(self):
-        self.expect(2, "give -o FILE", self.log)
+        self.expect(2, "expected -o FILE", self.log)
 
     def test_no_input_is_a_mistake_of_use(self):
         self.expect(2, "no file of JSON lines", "-o", self.html)

@@ -220,7 +220,7 @@ class Surroundings(Run):
     def test_a_fault_is_on_the_page_with_what_was_meant_and_how_it_ended(self):
         done = self.run_probe("--gpu", "gfx90a", "--report", "out.html", "--", SHOWCASE, "32", "1", env=dict(os.environ, FADE_GPU_FAIL="fault:1:transpose_tiled", SHOWCASE_ASKS="1"))
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("the run died of a memory fault", done.stderr)
+        self.assertIn("the run crashed with a memory fault", done.stderr)
         data = self.data()
         (death,) = data["deaths"]
         self.assertEqual(death["what"], "Memory fault at 0xf000, page not present")

@@ -1,4 +1,4 @@
-#include "check/finding_files.h"
+#include "check/finding_sarif_junit.h"
 
 #include "base/markup.h"
 #include "check/advice.h"
