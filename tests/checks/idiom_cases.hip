@@ -139,7 +139,7 @@ template <bool broken> __global__ void takes_work(int *next, int *items, int n) 
   __shared__ int at;
   for (;;) {
     if (threadIdx.x == 0) at = atomicAdd(next, 64); // finds: race
-    __syncthreads();
+    __syncthreads(); // may: sync
     const int first = at; // finds: race
     if (!broken) __syncthreads();
     if (first >= n) break;

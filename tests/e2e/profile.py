@@ -230,10 +230,14 @@ class Tests(fade.Test):
         lanes = 64 if gpu.startswith("gfx9") else 32
         waves = n // lanes
         has_scalar_floats = gpu.startswith(("gfx115", "gfx12"))
-        line = 64 if gpu in ("gfx908", "gfx90a") else 128  # of L1; of L2 it is 128, and what is written goes to memory in sectors of 32
+        line = 64 if gpu in ("gfx908", "gfx90a") else 128  # of L1
+        far = 64 if gpu == "gfx908" else 128  # of L2; what is written goes to memory in sectors of 32
 
         def lines(of_bytes):
             return -(-of_bytes // line) * line
+
+        def fetched_from(of_bytes):
+            return -(-of_bytes // far) * far
 
         # Per wave. A product of MxK and KxN is 2*M*N*K, for each of the blocks.
         matrix = {"gfx90a": {"f32": 5 * 2 * 32 * 32 * 2, "f16": 2 * 16 * 16 * 16 + 2 * 4 * 4 * 4 * 16, "bf16": 2 * 32 * 32 * 8,
@@ -261,20 +265,20 @@ class Tests(fade.Test):
             "dot": ({"f16": 4 * n, "packed": 4 * n}, {"accessed": 8 * n}),
             "matrix": (of_matrix, {"accessed": 8 * n}),
             "divergent": ({"f32": sum(range(16)) * n // 16 * 2}, {"accessed": 4 * n}),
-            "partial": ({"f32": 1000}, {"accessed": 8000, "l1": 2 * lines(4000), "l2": 2 * lines(4000), "dram": 4096 + 4000}),
+            "partial": ({"f32": 1000}, {"accessed": 8000, "l1": 2 * lines(4000), "l2": 2 * lines(4000), "dram": fetched_from(4000) + 4000}),
             "calls": ({"f32": (3 + 3 + 1) * n}, {"accessed": 4 * n}),
-            "scratch": ({"f32": (8 + 32) * n}, {"accessed": 4 * n, "l2": 4 * n + groups * line, "dram": 4 * n + 128}),
+            "scratch": ({"f32": (8 + 32) * n}, {"accessed": 4 * n, "l2": 4 * n + groups * line, "dram": 4 * n + far}),
             "gather": ({"f32": n}, {"accessed": 12 * n, "l1": 8 * n + gathered, "l2": 8 * n + groups * 4 * n, "dram": 12 * n}),
             "transpose": ({}, {"accessed": 8 * 4096, "l1": turned, "l2": turned, "dram": 8 * 4096}),
             "tiled": ({"f32": 2 * 64 ** 3}, {"accessed": (4 + 4 + 1) * 4 * 4096, "lds": 4 * (2 + 2 * 16) * 4 * 4096, "l1": tiles, "l2": fetched, "dram": 3 * 4 * 4096}),
             "reduction": ({"f32": groups * 255}, {"accessed": 4 * n + 16, "lds": groups * 4 * (256 + 3 * 255 + 1), "l1": 4 * n + groups * line, "l2": 4 * n + groups * line, "dram": 4 * n + 32}),
             "wide": ({"f32": 4 * n}, {"accessed": 48 * n, "l1": (2 * 32 + 16) * n, "l2": 48 * n, "dram": 48 * n}),
             # The scalar unit loads once for a wave, and not through L1.
-            "scalar": ({"f32": 40 * (waves if has_scalar_floats else n)}, {"accessed": 4 * n, "l1": 4 * n, "l2": 4 * n + table, "dram": 4 * n + 256}),
+            "scalar": ({"f32": 40 * (waves if has_scalar_floats else n)}, {"accessed": 4 * n, "l1": 4 * n, "l2": 4 * n + table, "dram": 4 * n + fetched_from(40 * 4)}),
             "atomics": ({}, {"accessed": 16 * n, "dram": 2 * (512 + 2048 + 4096)}),
-            "one_counter": ({}, {"accessed": 4 * waves, "l1": waves * line, "l2": waves * line, "dram": 128 + 32}),
+            "one_counter": ({}, {"accessed": 4 * waves, "l1": waves * line, "l2": waves * line, "dram": far + 32}),
             # 996 of five points: a product and four multiply-adds. 1000 are read, 3984 bytes written to 125 sectors.
-            "stencil": ({"f32": 996 * 9}, {"accessed": 996 * 24, "dram": 4096 + 4000}),
+            "stencil": ({"f32": 996 * 9}, {"accessed": 996 * 24, "dram": fetched_from(4000) + 4000}),
         }
 
     def check_by_hand(self, gpu):
