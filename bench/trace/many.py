@@ -4,6 +4,8 @@
     many.py ranks  FADEPROBE DL_CALLS CODE_OBJECT [RANKS ...]     default: 4 16 64 256 ranks of 1e5 events
     many.py events FADEPROBE DL_CALLS CODE_OBJECT [EVENTS ...]    default: 1e5 1e6 3e6 1e7 events of one process, as Parquet tables
     many.py files  FADEPROBE DL_CALLS CODE_OBJECT [EVENTS ...]    the same as every other format, and `report`
+    many.py traces FADEPROBE DL_CALLS CODE_OBJECT [LAUNCHES ...]  default: 5e4 1e5 2e5 4e5 launches of one process, as `trace -o FILE`
+    many.py profiles FADEPROBE DL_CALLS CODE_OBJECT [LAUNCHES ...]  default: 5e4 1e5 2e5 4e5, with `profile -o DIR`
 
 DL_CALLS is e2e_dl_calls of the end-to-end tests, CODE_OBJECT its e2e_scale1 for the GPU. An event is a HIP call or a kernel: a launch is two. Every rank is a process that
 was started by itself, with a rank of its own and a host name of its own for eight ranks (a UTS namespace, which needs root). `duckdb` must be in the PATH for the queries.
@@ -151,6 +153,30 @@ def many_events(probe, program, code, sizes):
             print(f"| {events:,} | {without[0]:.1f} s, {without[2]:.0f} MB | {took[0]:.1f} s | {after:.1f} s | {memory['application']:.0f} MB | {memory['fadeprobe']:.0f} MB | {size(tables) / 1e6:.1f} MB | {size(tables) / (events // 2):.1f} |", flush=True)
 
 
+def ratios(probe, program, code, sizes, ways, out):
+    """For each number of launches the application alone, and each way of running it, one after the other."""
+    gpu = {} if os.path.exists("/dev/kfd") else {"LD_PRELOAD": os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(probe))), "lib", "libfadegpu.so")}
+    print("| launches | without FADE | " + " | ".join(ways) + " |\n" + "|---" * (2 + len(ways)) + "|")
+    for launches in sizes:
+        app = [program, "launches", code, "1", launches, "1", WAIT_AFTER]
+        alone, cells = run(*app, env=gpu), []
+        for way in ways.values():
+            with tempfile.TemporaryDirectory(prefix="fade-many-") as folder:
+                ended = os.path.join(folder, "ended")
+                took = run(probe, *way, "-o", os.path.join(folder, out), "--", "sh", "-c", f'"$@" && touch {ended}', "sh", *app, watch=True)
+                after = time.time() - os.path.getmtime(ended)
+                cells.append("{:.1f} s, {:.2f} times ({:.2f} of processor time), {:.1f} s after the end, {:.0f} MB".format(took[0], took[0] / alone[0], took[1] / alone[1], after, took[2].get("fadeprobe", 0)))
+        print(f"| {launches:,} | {alone[0]:.1f} s ({alone[1]:.1f}), {alone[2]:.0f} MB | " + " | ".join(cells) + " |", flush=True)
+
+
+def many_traces(probe, program, code, sizes):
+    ratios(probe, program, code, sizes, {form: ["trace", "--format", form] for form in ("rpd", "perfetto", "rocpd")}, "out")
+
+
+def many_profiles(probe, program, code, sizes):
+    ratios(probe, program, code, sizes, {"profile": ["profile"]}, "out")
+
+
 def many_files(probe, program, code, sizes):
     formats = ["perfetto", "rpd", "rocpd", "json", "parquet"]
     print("| events of one process | " + " | ".join(formats) + " | `log run/` | `report run/` | `log FILE` |\n" + "|---" * (len(formats) + 4) + "|")
@@ -172,7 +198,8 @@ def many_files(probe, program, code, sizes):
 
 
 def main():
-    ways = {"ranks": (many_ranks, [4, 16, 64, 256]), "events": (many_events, [10**5, 10**6, 3 * 10**6, 10**7]), "files": (many_files, [10**5, 3 * 10**5, 10**6, 3 * 10**6])}
+    ways = {"ranks": (many_ranks, [4, 16, 64, 256]), "events": (many_events, [10**5, 10**6, 3 * 10**6, 10**7]), "files": (many_files, [10**5, 3 * 10**5, 10**6, 3 * 10**6]),
+            "traces": (many_traces, [50_000, 100_000, 200_000, 400_000]), "profiles": (many_profiles, [50_000, 100_000, 200_000, 400_000])}
     if len(sys.argv) < 5 or sys.argv[1] not in ways:
         sys.exit(__doc__)
     way, sizes = ways[sys.argv[1]]

@@ -56,8 +56,10 @@ template <class T> void sortByTime(std::vector<T> &all, uint64_t T::*time) {
 /// Makes slices of a stream.
 class EventSlices final : public EventSink {
 public:
-  EventSlices(const EventStream &stream, int64_t shift_ns, const EventSource::Take &take)
-      : stream_(stream), shift_ns_(shift_ns), take_(take) {}
+  /// `least`: so many events a slice has while somebody records, but the last one; 0: nobody does.
+  EventSlices(const EventStream &stream, int64_t shift_ns, std::size_t least,
+              const EventSource::Take &take)
+      : stream_(stream), shift_ns_(shift_ns), least_(least), take_(take) {}
 
   void onCall(const Call &call) override {
     see(call.thread.pid, call.start_ns);
@@ -76,7 +78,11 @@ public:
   void onOperation(const Operation &operation) override {
     see(operation.pid, operation.event.submitted_ns);
     pending_[operation.position] = operation.event.submitted_ns;
-    const auto at = caused_.find(operation.event.call);
+    auto at = caused_.find(operation.event.call);
+    // The thread that made the call may be read later than the one that gave it to the GPU.
+    if (at == caused_.end() && least_ != 0 && operation.event.call != 0 &&
+        operation.event.submitted_ns >= known_until_)
+      at = caused_.try_emplace(operation.event.call).first;
     if (at == caused_.end()) return;
     ++at->second.pending;
     at->second.has_operations = true;
@@ -117,12 +123,18 @@ public:
   void onSwitch(const Switch &change) override { switches_.push_back(change); }
 
   Status onProgress(uint64_t known_until, uint64_t) override {
-    emit(known_until == UINT64_MAX);
+    const bool is_last = known_until == UINT64_MAX;
+    known_until_ = known_until;
+    if (is_last || told_ >= least_) {
+      told_ = 0;
+      emit(is_last);
+    }
     return Done{};
   }
 
 private:
   void see(uint32_t pid, uint64_t time, uint64_t end = 0) {
+    ++told_;
     reached_ = std::max(reached_, time);
     uint64_t &last = ended_[pid];
     last = std::max({last, time, end});
@@ -134,8 +146,11 @@ private:
     if (at != caused_.end() && at->second.pending > 0) --at->second.pending;
   }
 
+  /// All that began before was told.
+  uint64_t reached() const { return least_ == 0 ? reached_ : std::min(reached_, known_until_); }
+
   bool mustWait(const Call &call, Caused &caused) const {
-    if (call.end_ns >= reached_ || caused.pending > 0) return true;
+    if (call.end_ns >= reached() || caused.pending > 0) return true;
     if (caused.has_operations || (!isLaunch(call) && !copyOf(call))) return false;
     return ++caused.waited <= kSlicesToWait;
   }
@@ -198,7 +213,7 @@ private:
 
   /// When the first operation that is in no slice yet may have begun.
   uint64_t until() const {
-    uint64_t earliest = reached_;
+    uint64_t earliest = reached();
     for (const auto &[position, submitted] : pending_) earliest = std::min(earliest, submitted);
     for (const Operation &operation : operations_)
       earliest = std::min(earliest, operation.start_ns);
@@ -207,8 +222,11 @@ private:
 
   const EventStream &stream_;
   const int64_t shift_ns_;
+  const std::size_t least_;
   const EventSource::Take &take_;
-  uint64_t reached_ = 0; ///< all that began before was told
+  std::size_t told_ = 0;     ///< since the last slice
+  uint64_t reached_ = 0;     ///< the latest that was told
+  uint64_t known_until_ = 0; ///< of a file that somebody records into: what began before was told
   std::vector<KeptCall> calls_;
   std::vector<Operation> operations_; ///< that have ended
   std::vector<KeptMarker> markers_;
@@ -221,10 +239,8 @@ private:
   std::map<std::pair<uint32_t, uint64_t>, KeptMarker> started_; ///< by process and number
 };
 
-namespace {
-
 /// Who records stacks does so from the first call on.
-bool hasStacks(const std::string &path) {
+bool EventSource::hasStacks(const std::string &path) {
   constexpr std::size_t blocks = 16;
   std::ifstream file(path, std::ios::binary);
   std::vector<char> bytes(events::kBlockBytes);
@@ -243,10 +259,9 @@ bool hasStacks(const std::string &path) {
   return false;
 }
 
-} // namespace
-
 bool EventSource::isWhole() const {
   if (whole_) return true;
+  if (wait_) return false;
   std::error_code error;
   const uint64_t size = std::filesystem::file_size(path_, error);
   return error || size <= whole_bytes_ || hasStacks(path_);
@@ -269,8 +284,12 @@ Status EventSource::forEach(const Take &take) const {
   auto stream = EventStream::open(path_);
   if (!stream) return std::move(stream).error();
   (*stream)->tellProgressAfter(events_per_slice_);
-  EventSlices slices(**stream, shift_ns_, take);
-  return (*stream)->read(slices, true);
+  EventSlices slices(**stream, shift_ns_, wait_ ? events_per_slice_ : 0, take);
+  while (wait_ && wait_())
+    if (Status status = (*stream)->read(slices, false); !status) return status;
+  Status status = (*stream)->read(slices, true);
+  if (status && end_) end_((*stream)->facts());
+  return status;
 }
 
 } // namespace fade::host_trace

@@ -21,6 +21,7 @@ public:
   /// Files up to this size are read as a whole, and those with stacks of calls, whatever size they
   /// have.
   static constexpr uint64_t kWholeBytes = uint64_t{64} << 20;
+  static constexpr std::size_t kSlice = 65'536; ///< events
 
   explicit EventSource(const HostEvents &events) : whole_(&events) {}
   /// `shift_ns`: added to all times.
@@ -31,6 +32,14 @@ public:
       : path_(std::move(path)), shift_ns_(shift_ns), whole_bytes_(0),
         events_per_slice_(events_per_slice) {}
 
+  /// A file that somebody records into: it is read in slices, whatever size it has, until `wait`,
+  /// which takes its time, returns false. `end` gets the processes and what is missing.
+  using Wait = std::function<bool()>;
+  using End = std::function<void(const HostEvents &facts)>;
+  EventSource(std::string path, Wait wait, End end, std::size_t events_per_slice = kSlice)
+      : path_(std::move(path)), wait_(std::move(wait)), end_(std::move(end)), whole_bytes_(0),
+        events_per_slice_(events_per_slice) {}
+
   /// No operation of a later slice began before `operations_until`.
   using Take = std::function<void(const HostEvents &slice, uint64_t operations_until)>;
   Status forEach(const Take &take) const;
@@ -39,13 +48,17 @@ public:
 
   /// Whether it is one slice.
   bool isWhole() const;
+  /// Whether there are stacks of calls, which slices do not have.
+  static bool hasStacks(const std::string &path);
 
 private:
   const HostEvents *whole_ = nullptr;
   std::string path_;
   int64_t shift_ns_ = 0;
+  Wait wait_;
+  End end_;
   uint64_t whole_bytes_ = kWholeBytes;
-  std::size_t events_per_slice_ = 65'536;
+  std::size_t events_per_slice_ = kSlice;
 };
 
 } // namespace fade::host_trace

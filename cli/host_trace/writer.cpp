@@ -77,7 +77,7 @@ public:
   virtual Status write(bool is_last) = 0; ///< what others can read
 };
 
-/// A file that is made from all events each time.
+/// A file that is made from all events each time, of many of them in slices.
 class WholeFile final : public Output {
 public:
   explicit WholeFile(const WriterOptions &options)
@@ -86,6 +86,7 @@ public:
   bool isInPieces() const override { return false; }
   Status read() override { return Done{}; }
   Status write(bool) override {
+    if (const EventSource source(options_.events); !source.isWhole()) return writer_.write(source);
     const auto events = HostEvents::read(options_.events);
     if (!events) return Error(events.error());
     const Extent extent = Extent::of(*events);

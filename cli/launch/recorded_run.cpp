@@ -69,7 +69,12 @@ bool hasProcesses(const host_trace::HostEvents &events, const std::string &file)
 RecordedRun recordRun(RunOptions &options, const std::vector<std::string> &application,
                       const std::string &file) {
   RecordedRun run = runRecorded(options, application, file);
-  if (!run.has_events) return run;
+  readRecorded(run, file);
+  return run;
+}
+
+void readRecorded(RecordedRun &run, const std::string &file) {
+  if (!run.has_events) return;
   auto events = host_trace::HostEvents::read(file);
   if (!events) {
     complain(events.error().message());
@@ -77,7 +82,6 @@ RecordedRun recordRun(RunOptions &options, const std::vector<std::string> &appli
     sayWhatIsMissing(*events, file);
     run.events = *std::move(events);
   }
-  return run;
 }
 
 } // namespace fade::cli

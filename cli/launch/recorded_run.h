@@ -40,6 +40,9 @@ bool hasProcesses(const host_trace::HostEvents &events, const std::string &file)
 RecordedRun runRecorded(RunOptions &options, const std::vector<std::string> &application,
                         const std::string &file);
 
+/// Reads them after that.
+void readRecorded(RecordedRun &run, const std::string &file);
+
 /// Runs the application as a child, with its host events in the file, which stays if there is
 /// anything in it.
 RecordedRun recordRun(RunOptions &options, const std::vector<std::string> &application,

@@ -13,6 +13,7 @@
 #include "host_trace/dot_picture.h"
 #include "host_trace/forms.h"
 #include "host_trace/graphs.h"
+#include "host_trace/live_file.h"
 #include "host_trace/live_tables.h"
 #include "host_trace/operators.h"
 #include "host_trace/rocpd_file.h"
@@ -114,13 +115,15 @@ CLI::App *addTraceCommand(CLI::App &app, TraceOptions &options) {
 
 namespace {
 
-/// What the application has left running goes on with the events, which then stay.
-void writeAndRemove(const host_trace::HostEvents &events, const TraceOptions &options,
-                    const std::string &recorded) {
-  const auto still = host_trace::recordersOf(recorded);
-  // A session is not added twice.
-  if ((still.empty() || !options.append) && !writeViews(events, options, recorded))
-    return complain(fmt::format("what was recorded is in {}", recorded));
+bool isNoFile(const std::string &path) {
+  std::error_code error;
+  return fs::exists(path, error) && !fs::is_regular_file(path, error);
+}
+
+/// The output is there: the events are not needed any more, unless the application has left
+/// something running, which goes on with them.
+void removeUnlessRecorded(const std::vector<uint32_t> &still, const TraceOptions &options,
+                          const std::string &recorded) {
   if (!still.empty())
     return complain(fmt::format("process {} is still running and being recorded; when it has "
                                 "ended, run: fadeprobe log {} -o {}{}",
@@ -129,6 +132,43 @@ void writeAndRemove(const host_trace::HostEvents &events, const TraceOptions &op
                                 options.append ? " --append" : ""));
   std::error_code ignored;
   fs::remove(recorded, ignored);
+}
+
+/// What the application has left running goes on with the events, which then stay.
+void writeAndRemove(const host_trace::HostEvents &events, const TraceOptions &options,
+                    const std::string &recorded) {
+  const auto still = host_trace::recordersOf(recorded);
+  // A session is not added twice.
+  if ((still.empty() || !options.append) && !writeViews(events, options, recorded))
+    return complain(fmt::format("what was recorded is in {}", recorded));
+  removeUnlessRecorded(still, options, recorded);
+}
+
+/// Whether the file is begun while the application runs, if much is recorded. One that others add
+/// to would be locked all the time; JSON lines are made from all events.
+bool isMadeLive(const TraceOptions &options) {
+  return !options.output.empty() && options.api_log.empty() && !options.append &&
+         options.format != "json" && !isNoFile(options.output);
+}
+
+/// What is left to do does not depend on how long the application has run.
+int traceFile(TraceOptions &options, const std::vector<std::string> &application,
+              const std::string &recorded) {
+  host_trace::LiveFile file(recorded, options.output,
+                            options.format.empty() ? "rpd" : options.format);
+  RecordedRun run = runRecorded(options.run, application, recorded);
+  if (!run.was_started) return run.exit_code;
+  if (const auto made = file.finish(); !made) {
+    readRecorded(run, recorded);
+    if (run.events) writeAndRemove(*run.events, options, recorded);
+  } else if (!*made) {
+    complain(made->error().message());
+    complain(fmt::format("what was recorded is in {}", recorded));
+  } else {
+    sayWhatIsMissing(**made, recorded);
+    removeUnlessRecorded(host_trace::recordersOf(recorded), options, recorded);
+  }
+  endLike(run.end);
 }
 
 /// Tables are made while the application runs, so that nothing depends on how long it does.
@@ -156,11 +196,6 @@ int traceTables(TraceOptions &options, const std::vector<std::string> &applicati
                            still[0], recorded, options.output));
   }
   endLike(run.end);
-}
-
-bool isNoFile(const std::string &path) {
-  std::error_code error;
-  return fs::exists(path, error) && !fs::is_regular_file(path, error);
 }
 
 /// What is wrong with the file that an RPD database shall be or be added to, in one line; empty:
@@ -254,6 +289,7 @@ int runTrace(TraceOptions options, const std::vector<std::string> &application) 
   if (!options.run.env_dump && !canWrite("", recorded)) return 1;
   if (host_trace::isFolderForm(options.format) && options.api_log.empty())
     return traceTables(options, application, recorded);
+  if (isMadeLive(options)) return traceFile(options, application, recorded);
   const RecordedRun run = recordRun(options.run, application, recorded);
   if (!run.was_started) return run.exit_code;
   if (run.events) writeAndRemove(*run.events, options, recorded);

@@ -7,13 +7,17 @@
 #include "host_trace/timeline.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <gtest/gtest.h>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 #include <unistd.h>
 
 namespace fade::host_trace {
@@ -140,7 +144,8 @@ protected:
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   /// Launches of one thread; kernels end 400 launches later, as another thread tells.
-  void make() const {
+  /// `now_and_then` is called with what is there by then.
+  void make(const std::function<void()> &now_and_then = [] {}) const {
     EventsFile file(events_);
     file.text(1, 5, "scale(float*)");
     file.marker(1, MarkerKind::push, 2'000, "epoch");
@@ -159,6 +164,7 @@ protected:
       operations.push_back(file.operation(1, call, time + 200));
       if (i % 100 == 99) file.marker(1, MarkerKind::pop, time + 620, "");
       if (i >= 400 && i != 450) end(static_cast<std::size_t>(i) - 400); // the 50th never ends
+      if (i % 50 == 25) file.write(), now_and_then();
     }
     file.marker(1, MarkerKind::stop, time, "", 9);
     for (int i = kLaunches - 400; i < kLaunches; ++i) end(static_cast<std::size_t>(i)), time += 10;
@@ -214,6 +220,59 @@ TEST_F(Slices, CallsComeWithWhatMadeThemAndWhatTheyCaused) {
   EXPECT_EQ(ranges, rangesOf(all).size());
   EXPECT_EQ(ranges, 32u);
   EXPECT_EQ(reached, UINT64_MAX);
+}
+
+TEST_F(Slices, AFileThatGrowsIsReadUntilItsEnd) {
+  // They take turns.
+  std::mutex mutex;
+  std::condition_variable turn;
+  enum class Whose { reader, recorder, nobody } whose = Whose::reader;
+  const auto handOver = [&](Whose from, Whose to) {
+    std::unique_lock lock(mutex);
+    whose = to;
+    turn.notify_all();
+    if (to != Whose::nobody)
+      turn.wait(lock, [&] { return whose == from || whose == Whose::nobody; });
+    return whose != Whose::nobody;
+  };
+  std::thread recording([&] {
+    {
+      std::unique_lock lock(mutex);
+      turn.wait(lock, [&] { return whose == Whose::recorder; });
+    }
+    make([&] { handOver(Whose::recorder, Whose::reader); });
+    handOver(Whose::recorder, Whose::nobody);
+  });
+  std::size_t pauses = 0, slices = 0, calls = 0, operations = 0, with_call = 0, ranges = 0,
+              ends = 0;
+  const auto wait = [&] {
+    ++pauses;
+    return handOver(Whose::reader, Whose::recorder);
+  };
+  std::size_t processes = 0;
+  const EventSource source(
+      events_, wait, [&](const HostEvents &facts) { processes = facts.processes.size(); }, 500);
+  ASSERT_TRUE(source.forEach([&](const HostEvents &slice, uint64_t) {
+    ++slices;
+    calls += slice.calls.size();
+    operations += slice.operations.size();
+    ranges += rangesOf(slice).size();
+    for (const Operation &operation : slice.operations) {
+      with_call += slice.callAt(operation.event.call) ? 1u : 0u;
+      ends += operation.has_ended ? 1u : 0u;
+    }
+  }));
+  recording.join();
+  const HostEvents all = whole();
+  EXPECT_GT(pauses, 50u);
+  EXPECT_GT(slices, 5u);
+  EXPECT_LT(slices, pauses / 2);
+  EXPECT_EQ(calls, all.calls.size());
+  EXPECT_EQ(operations, all.operations.size());
+  EXPECT_EQ(with_call, operations);
+  EXPECT_EQ(ends, operations - 1);
+  EXPECT_EQ(ranges, rangesOf(all).size());
+  EXPECT_EQ(processes, 1u);
 }
 
 TEST_F(Slices, RpdFilesAreTheSame) {
