@@ -167,7 +167,6 @@ ChildEnd runChild(const std::vector<std::string> &command, double seconds,
   const sigset_t watched = watchedSignals();
   sigset_t before;
   sigprocmask(SIG_BLOCK, &watched, &before);
-  GroupWitness witness(watched);
   const pid_t child = fork();
   if (child == 0) {
     sigprocmask(SIG_SETMASK, &before, nullptr);
@@ -187,7 +186,10 @@ ChildEnd runChild(const std::vector<std::string> &command, double seconds,
   }
   close(ready[0]);
   ChildEnd end;
-  if (child > 0) end = wait_for(child, witness, watched, seconds);
+  if (child > 0) {
+    GroupWitness witness(watched); // behind the application, the first child of this process
+    end = wait_for(child, witness, watched, seconds);
+  }
   sigprocmask(SIG_SETMASK, &before, nullptr);
   if (error != 0) return {error == ENOENT ? 127 : 126, 0, error, false, 0}; // as a shell says it
   return end;
