@@ -335,6 +335,52 @@ void GroupRaces::enter(Lane &lane, uint64_t number) {
   lane.may_be_quick = lane.page && lane.is_plain && !lane.page->meetings;
 }
 
+/// Likewise, all lanes at once: a dword each, side by side in one page.
+bool GroupRaces::isQuickRow(Lane &lane) {
+  const ObservedAccess &access = lane.access;
+  const auto count = static_cast<uint32_t>(std::popcount(access.lanes));
+  if (!count || (access.lanes & (access.lanes + 1)) || access.size != 4) return false;
+  const uint64_t begin = access.address[0];
+  uint64_t differs = begin % 4;
+  for (uint32_t i = 0; i < count; ++i) differs |= access.address[i] - begin - uint64_t{i} * 4;
+  const auto first = static_cast<uint32_t>(begin % ShadowPage::kBytes / 4);
+  if (differs || first + count > ShadowPage::kDwords) return false;
+  enter(lane, begin / ShadowPage::kBytes);
+  if (!lane.may_be_quick || lane.page->parts) return false;
+  ShadowPage &page = *lane.page;
+  const uint32_t id = lane.wave.id;
+  const auto hasOthers = [&](const ShadowPage::Marks &marks) {
+    bool others = false;
+    for (uint32_t i = first; i < first + count; ++i)
+      others |= marks[i].time != 0 && marks[i].wave != id;
+    return others;
+  };
+  const bool stores = access.kind == AccessKind::store;
+  if (page.write && hasOthers(page.write->marks)) return false;
+  if (page.earlier_write && hasOthers(page.earlier_write->marks)) return false;
+  if (page.read && hasOthers(*page.read)) return false;
+  if (stores && page.second_read && hasOthers(*page.second_read)) return false;
+  Mark mark = lane.mark;
+  mark.bytes = 15, mark.part = 1;
+  if (!stores) {
+    ShadowPage::Marks &read = dispatch_->shadow.made(page.read);
+    for (uint32_t i = 0; i < count; ++i) mark.lane = i & 63, read[first + i] = mark;
+    return true;
+  }
+  ShadowPage::Writes &writes = dispatch_->shadow.made(page.write);
+  for (uint32_t i = 0; i < count; ++i) { // see putWrite()
+    Mark &last = writes.marks[first + i];
+    uint32_t &value = writes.values[first + i];
+    const uint32_t stored = storedAt(access, i, access.address[i]);
+    if (last.time && ((stored ^ value) & maskOfBytes(last.bytes))) {
+      ShadowPage::Writes &earlier = dispatch_->shadow.made(page.earlier_write);
+      earlier.marks[first + i] = last, earlier.values[first + i] = value;
+    }
+    mark.lane = i & 63, last = mark, value = stored;
+  }
+  return true;
+}
+
 /// One lane of an access, dword by dword.
 void GroupRaces::lookAt(Lane &lane, unsigned number) {
   const ObservedAccess &access = lane.access;
@@ -381,7 +427,8 @@ void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
   lane.is_plain = access.kind != AccessKind::atomic && !access.coherent && access.size % 4 == 0;
   uint64_t last = 0;
   bool has_raced = false;
-  for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
+  const bool is_done = lane.is_plain && isQuickRow(lane);
+  for (uint64_t lanes = is_done ? 0 : access.lanes; lanes; lanes &= lanes - 1) {
     const auto number = static_cast<unsigned>(std::countr_zero(lanes));
     const uint64_t begin = access.address[number];
     // Of lanes that load or change the same place one after the other, what holds for the first

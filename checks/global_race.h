@@ -249,6 +249,7 @@ private:
   void lookAt(Lane &lane, unsigned number);
   void enter(Lane &lane, uint64_t number);
   bool isQuick(Lane &lane, uint32_t dword);
+  bool isQuickRow(Lane &lane);
   void dword(Lane &lane, ShadowPage &page, uint32_t dword);
   void load(Lane &lane, ShadowPage &page, uint32_t dword);
   void store(Lane &lane, ShadowPage &page, uint32_t dword);
