@@ -49,7 +49,8 @@ void LiveFile::follow() {
       [&](const HostEvents &known) {
         facts.lost = known.lost;
         facts.damaged = known.damaged;
-        for (const auto &[pid, process] : known.processes) facts.processes[pid]; // texts are its own
+        for (const auto &[pid, process] : known.processes)
+          facts.processes[pid]; // texts are its own
       });
   Status status = FormWriter(path_, form_, false).write(source);
   if (status)
