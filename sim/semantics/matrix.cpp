@@ -8,10 +8,9 @@
 
 #include "semantics/fp8.h"
 #include "semantics/matrix_gfx12.h"
+#include "semantics/matrix_product.h"
 #include "semantics/opcodes.h"
 #include "semantics/small_float.h"
-
-#include <array>
 
 namespace fade::sim {
 namespace {
@@ -46,42 +45,24 @@ template <> struct Element<bf16> {
   static constexpr unsigned width = 16;
   static f32 value(u64 b) { return to_f32(bf16{static_cast<u16>(b)}); }
 };
-// Formats of 8 bits: their values are looked up.
-template <class Value> std::array<f32, 256> values_of_bytes(const Value &value) {
-  std::array<f32, 256> values{};
-  for (u32 b = 0; b < values.size(); b++) values[b] = value(b);
-  return values;
-}
 template <> struct Element<fp8> {
   static constexpr unsigned width = 8;
-  static const std::array<f32, 256> values;
-  static f32 value(u64 b) { return values[b]; }
+  static f32 value(u64 b) { return widen_small_float<fp8>(static_cast<u32>(b)); }
 };
 template <> struct Element<bf8> {
   static constexpr unsigned width = 8;
-  static const std::array<f32, 256> values;
-  static f32 value(u64 b) { return values[b]; }
+  static f32 value(u64 b) { return widen_small_float<bf8>(static_cast<u32>(b)); }
 };
 struct OcpFp8 {};
 struct OcpBf8 {};
 template <> struct Element<OcpFp8> {
   static constexpr unsigned width = 8;
-  static const std::array<f32, 256> values;
-  static f32 value(u64 b) { return values[b]; }
+  static f32 value(u64 b) { return widen_small<ocp_fp8>(static_cast<u32>(b)); }
 };
 template <> struct Element<OcpBf8> {
   static constexpr unsigned width = 8;
-  static const std::array<f32, 256> values;
-  static f32 value(u64 b) { return values[b]; }
+  static f32 value(u64 b) { return widen_small<ocp_bf8>(static_cast<u32>(b)); }
 };
-const std::array<f32, 256> Element<fp8>::values =
-    values_of_bytes([](u32 b) { return to_f32(fp8{static_cast<u8>(b)}); });
-const std::array<f32, 256> Element<bf8>::values =
-    values_of_bytes([](u32 b) { return to_f32(bf8{static_cast<u8>(b)}); });
-const std::array<f32, 256> Element<OcpFp8>::values =
-    values_of_bytes([](u32 b) { return small_value(ocp_fp8, b); });
-const std::array<f32, 256> Element<OcpBf8>::values =
-    values_of_bytes([](u32 b) { return small_value(ocp_bf8, b); });
 // What gfx950 takes the 8-bit formats of gfx942 for.
 template <class T> struct OcpOf { using Format = T; };
 template <> struct OcpOf<fp8> { using Format = OcpFp8; };
@@ -109,19 +90,17 @@ template <class T> T one_nan(T sum) {
   return sum;
 }
 
-// One block: D += A * B, with A given column by column. The inner loop runs along a row of D, so
-// that it vectorises.
+// What products of elements are summed in. Sums of products of 8 bits are exact in f32, up to 1,023
+// of them.
+template <class Acc> using Sum = std::conditional_t<std::is_same_v<Acc, i32>, f32, Acc>;
+
+// One block: D += A * B, with A given column by column.
 template <class Acc, unsigned M, unsigned N, unsigned K>
 void multiply(const Acc (&a)[K][M], const Acc (&b)[K][N], Acc (&d)[M][N]) {
-  for (unsigned i = 0; i < M; i++) {
-    Acc row[N]; // stays in registers
-    for (unsigned j = 0; j < N; j++) row[j] = d[i][j];
-    for (unsigned k = 0; k < K; k++) {
-      const Acc factor = a[k][i];
-      for (unsigned j = 0; j < N; j++) row[j] = multiply_add(factor, b[k][j], row[j]);
-    }
-    for (unsigned j = 0; j < N; j++) d[i][j] = one_nan(row[j]);
-  }
+  using V = RowVector<Acc, N>;
+  multiply_rows<M, N, K>(
+      a, b, [&](unsigned i, unsigned j) { return load_vector<V>(&d[i][j]); },
+      [&](unsigned i, unsigned j, V sum) { store_vector(&d[i][j], with_one_nan<Acc>(sum)); });
 }
 
 // The bits of element `e` of a lane, elements lying one after the other in consecutive registers.
@@ -221,60 +200,138 @@ void load_accumulator(const Wave &w, const Operand &o, unsigned block, Acc (&out
   }
 }
 
-template <class Acc, unsigned R, unsigned C> void flush_matrix(Acc (&m)[R][C]) {
-  for (auto &row : m)
-    for (Acc &x : row) x = flushed(x);
-}
 template <class Acc, unsigned R, unsigned C> void negate_matrix(Acc (&m)[R][C]) {
   for (auto &row : m)
     for (Acc &x : row) x = negated(x);
 }
 
+// Whether two ranges of registers share some.
+bool overlap(unsigned first, unsigned second, unsigned registers, unsigned of_second) {
+  return first < second + of_second && second < first + registers;
+}
+
+// C and D of 32 bits, as rows of the matrices lie in neighbouring lanes of the registers.
+template <class Acc, unsigned M, unsigned Blocks> struct InRegisters {
+  static constexpr unsigned registers = M * M * Blocks / 64;
+  const Row *c = nullptr; // nullptr: all of C is one constant
+  u32 constant = 0;
+  Row *d = nullptr;
+  bool flush = false;
+
+  void multiply(unsigned block, const f32 (*a)[M], const f32 (*b)[M], auto k) const {
+    using V = RowVector<f32, M>;
+    using Words = RowVector<u32, M>;
+    const InRegisters m = *this; // what is stored cannot change it
+    auto of_c = [=](unsigned i, unsigned j) {
+      const Place p = place<Acc, M, Blocks>(block, i, j);
+      return m.c ? load_vector<Words>(&m.c[p.reg][p.lane]) : all_of<Words>(m.constant);
+    };
+    auto of_d = [=](unsigned i, unsigned j) {
+      const Place p = place<Acc, M, Blocks>(block, i, j);
+      return &m.d[p.reg][p.lane];
+    };
+    if constexpr (std::is_same_v<Acc, i32>) {
+      multiply_rows<M, M, k()>(
+          a, b, [](unsigned, unsigned) { return V{}; },
+          [=](unsigned i, unsigned j, V sum) {
+            const auto products = __builtin_convertvector(sum, RowVector<i32, M>);
+            store_vector(of_d(i, j), of_c(i, j) + std::bit_cast<Words>(products));
+          });
+    } else {
+      multiply_rows<M, M, k()>(
+          a, b,
+          [=](unsigned i, unsigned j) {
+            const V v = std::bit_cast<V>(of_c(i, j));
+            return m.flush ? without_denormals<f32>(v) : v;
+          },
+          [=](unsigned i, unsigned j, V sum) {
+            const V v = with_one_nan<f32>(sum);
+            store_vector(of_d(i, j), m.flush ? without_denormals<f32>(v) : v);
+          });
+    }
+  }
+};
+
 // A and B may differ in type; both have M rows and columns, K products per element, and Blocks
 // matrices at once.
-template <class A, class B, class Acc, unsigned M, unsigned K, unsigned Blocks>
-void run_mfma(Wave &w, const Instruction &in) {
-  constexpr bool is_f64 = std::is_same_v<Acc, f64>;
-  // gfx90a takes denormals of f16 and bf16, and denormal results, for 0. An f16 below 2^-14 is one.
-  const bool flush = Element<A>::width == 16 && w.arch->id == Gfx::gfx90a;
-  // CBSZ: how many blocks share one of A. There are never more than the instruction has.
-  const unsigned group = is_f64 ? 0 : ((1u << in.cbsz) - 1) & (Blocks - 1);
+template <class A, class B, class Acc, unsigned M, unsigned K, unsigned Blocks> struct Mfma {
+  using Factor = Sum<Acc>;
+  static constexpr bool is_f64 = std::is_same_v<Acc, f64>;
+  const Instruction &in;
+  unsigned group; // CBSZ: how many blocks share one of A. Never more than the instruction has.
+  bool flush;     // gfx90a takes denormals of f16 and bf16, and denormal results, for 0
+  bool mapped;
   u8 map[64];
-  const bool mapped = !is_f64 && in.blgp;
-  if (mapped)
-    for (unsigned i = 0; i < 64; i++) map[i] = static_cast<u8>(broadcast_lane(in.blgp, i));
+  Factor a[K][M], b[K][M];
 
-  Acc d[Blocks][M][M];
-  for (unsigned block = 0; block < Blocks; block++) {
-    Acc a[K][M], b[K][M];
+  Mfma(const Wave &w, const Instruction &instruction)
+      : in(instruction), group(is_f64 ? 0 : ((1u << in.cbsz) - 1) & (Blocks - 1)),
+        flush(Element<A>::width == 16 && w.arch->id == Gfx::gfx90a), mapped(!is_f64 && in.blgp) {
+    if (mapped)
+      for (unsigned i = 0; i < 64; i++) map[i] = static_cast<u8>(broadcast_lane(in.blgp, i));
+  }
+  void load(const Wave &w, unsigned block) {
     const unsigned block_of_a = (block & ~group) + (in.abid & group);
     load_operand<Element<A>, Blocks>(w, in.src[0], block_of_a, nullptr, a);
     load_operand<Element<B>, Blocks>(w, in.src[1], block, mapped ? map : nullptr, b);
-    load_accumulator<Acc, M, Blocks>(w, in.src[2], block, d[block]);
     if constexpr (is_f64) { // BLGP holds signs
       if (in.blgp & 1) negate_matrix(a);
       if (in.blgp & 2) negate_matrix(b);
-      if (in.blgp & 4) negate_matrix(d[block]);
     }
     if constexpr (Element<A>::width == 16)
-      if (flush) {
-        constexpr Acc limit =
-            std::is_same_v<A, f16> ? Acc(0x1p-14) : std::numeric_limits<Acc>::min();
+      if (flush) { // an f16 below 2^-14 is a denormal
+        constexpr Factor limit =
+            std::is_same_v<A, f16> ? Factor(0x1p-14) : std::numeric_limits<Factor>::min();
         for (auto *m : {&a, &b})
           for (auto &row : *m)
-            for (Acc &x : row) x = magnitude(x) < limit ? x * 0 : x;
-        flush_matrix(d[block]);
+            for (Factor &x : row) x = magnitude(x) < limit ? x * 0 : x;
       }
-    multiply(a, b, d[block]);
-    if constexpr (Element<A>::width == 16)
-      if (flush) flush_matrix(d[block]);
   }
-  for (unsigned block = 0; block < Blocks; block++)
-    for (unsigned i = 0; i < M; i++) {
-      const Place p = place<Acc, M, Blocks>(block, i, 0);
-      for (unsigned j = 0; j < M; j++)
-        set_accumulator(w, in.dst, p.reg, p.lane + j, d[block][i][j]);
+};
+
+template <class A, class B, class Acc, unsigned M, unsigned K, unsigned Blocks>
+void run_mfma(Wave &w, const Instruction &in) {
+  Mfma<A, B, Acc, M, K, Blocks> m(w, in);
+  if constexpr (m.is_f64) {
+    Acc d[Blocks][M][M];
+    for (unsigned block = 0; block < Blocks; block++) {
+      m.load(w, block);
+      load_accumulator<Acc, M, Blocks>(w, in.src[2], block, d[block]);
+      if (in.blgp & 4) negate_matrix(d[block]);
+      multiply(m.a, m.b, d[block]);
     }
+    for (unsigned block = 0; block < Blocks; block++)
+      for (unsigned i = 0; i < M; i++) {
+        const Place p = place<Acc, M, Blocks>(block, i, 0);
+        for (unsigned j = 0; j < M; j++)
+          set_accumulator(w, in.dst, p.reg, p.lane + j, d[block][i][j]);
+      }
+  } else {
+    InRegisters<Acc, M, Blocks> sums;
+    constexpr unsigned registers = sums.registers;
+    const bool from_registers = in.src[2].is_vgpr();
+    if (from_registers)
+      sums.c = &w.vgpr[in.src[2].index];
+    else
+      sums.constant = static_cast<u32>(scalar_value(w, in.src[2], accumulator_type<Acc>));
+    sums.flush = m.flush;
+    // D is written while it is computed, unless something there is still needed.
+    auto covers = [&](const Operand &o, unsigned width) {
+      const unsigned size = std::max(1u, M * K * Blocks * width / (32 * 64));
+      return overlap(in.dst.index, o.index, registers, size);
+    };
+    const bool covers_c = from_registers && in.src[2].index != in.dst.index &&
+                          overlap(in.dst.index, in.src[2].index, registers, registers);
+    const bool covers_factors = Blocks > 1 && (covers(in.src[0], Element<A>::width) ||
+                                               covers(in.src[1], Element<B>::width));
+    alignas(64) Row room[registers];
+    sums.d = covers_c || covers_factors ? room : &w.vgpr[in.dst.index];
+    for (unsigned block = 0; block < Blocks; block++) {
+      m.load(w, block);
+      sums.multiply(block, m.a, m.b, std::integral_constant<unsigned, K>{});
+    }
+    if (sums.d == room) std::memcpy(w.vgpr[in.dst.index], room, sizeof room);
+  }
 }
 
 // D += A * B where of every four neighbours in a row of A only two are stored; two bits each say
@@ -329,8 +386,8 @@ template <class T, class Out> void run_wmma_float(Wave &w, const Instruction &in
     const f32 v = Element<T>::value(element_bits<16>(w, in.src[s], lane, k));
     return ((k & 1 ? in.neg_hi : in.neg_lo) >> s & 1) ? negated(v) : v;
   };
-  for (unsigned i = 0; i < 16; i++)
-    for (unsigned k = 0; k < 16; k++)
+  for (unsigned k = 0; k < 16; k++)
+    for (unsigned i = 0; i < 16; i++)
       m.a[k][i] = signed_value(0, i, k), m.b[k][i] = signed_value(1, i, k);
 
   const unsigned rows = w.lanes / 16, half = 16 * (in.op_sel >> 2 & 1);
@@ -368,20 +425,21 @@ template <class T, class Out> void run_wmma_float(Wave &w, const Instruction &in
 
 // Integers: neg_lo says which operands are signed; clamp saturates the result.
 template <unsigned Width> void run_wmma_int(Wave &w, const Instruction &in) {
-  i32 a[16][16], b[16][16];
+  Wmma<f32> m{};
   auto value = [&](unsigned s, unsigned lane, unsigned k) {
     const u32 v = static_cast<u32>(element_bits<Width>(w, in.src[s], lane, k));
-    return in.neg_lo >> s & 1 ? static_cast<i32>(v << (32 - Width)) >> (32 - Width)
-                              : static_cast<i32>(v);
+    return static_cast<f32>(in.neg_lo >> s & 1 ? static_cast<i32>(v << (32 - Width)) >> (32 - Width)
+                                               : static_cast<i32>(v));
   };
-  for (unsigned i = 0; i < 16; i++)
-    for (unsigned k = 0; k < 16; k++) a[i][k] = value(0, i, k), b[k][i] = value(1, i, k);
+  for (unsigned k = 0; k < 16; k++)
+    for (unsigned i = 0; i < 16; i++) m.a[k][i] = value(0, i, k), m.b[k][i] = value(1, i, k);
+  multiply(m.a, m.b, m.d);
   const unsigned rows = w.lanes / 16;
   i32 d[16][16];
   for (unsigned i = 0; i < 16; i++)
     for (unsigned j = 0; j < 16; j++) {
-      i64 sum = accumulator<i32>(w, in.src[2], i / rows, 16 * (i % rows) + j);
-      for (unsigned k = 0; k < 16; k++) sum += i64{a[i][k]} * b[k][j];
+      const i64 sum = i64{accumulator<i32>(w, in.src[2], i / rows, 16 * (i % rows) + j)} +
+                      static_cast<i32>(m.d[i][j]);
       d[i][j] = in.clamp ? saturate<i32>(sum) : static_cast<i32>(sum);
     }
   for (unsigned i = 0; i < 16; i++)

@@ -9,30 +9,14 @@
 // hardware's order is not documented. Scales of one give what the instruction without scales gives.
 #include "semantics/valu.h"
 
+#include "semantics/matrix_product.h"
 #include "semantics/opcodes.h"
 #include "semantics/small_float.h"
-
-#include <bit>
 
 namespace fade::sim {
 namespace {
 
 constexpr unsigned per_lane = 32, per_scale = 32;
-
-// A number's bits moved to where an f32 has them are off by a power of two, also of denormals. No
-// branches, so that it vectorises.
-template <const SmallFormat &F> f32 value_of(u32 code) {
-  constexpr u32 magnitudes = F.sign() - 1;
-  constexpr f32 factor = std::bit_cast<f32>(static_cast<u32>(254 - F.bias) << 23); // 2^(127 - bias)
-  const u32 magnitude_code = code & magnitudes;
-  u32 value = bits(as_f32(magnitude_code << (23 - F.mantissa)) * factor);
-  if constexpr (F.has_nan()) {
-    constexpr u32 infinity_bits = 0x7f800000, nan_bits = 0x7fc00000;
-    const u32 special = F.infinity && magnitude_code == F.infinity ? infinity_bits : nan_bits;
-    value = magnitude_code > F.largest ? special : value;
-  }
-  return as_f32(value | (code & F.sign()) << (32 - F.width()));
-}
 
 // A by columns, or B by rows.
 template <const SmallFormat &F, unsigned M, unsigned K>
@@ -47,7 +31,7 @@ void load_format(const Wave &w, const Operand &o, f32 (&out)[K][M]) {
       const unsigned k = width == 8 ? e / 16 * (K / 2) + 16 * group + e % 16 : per_lane * group + e;
       for (unsigned i = 0; i < M; i++) {
         const unsigned lane = M * group + i;
-        out[k][i] = value_of<F>(low[lane] >> shift | (high[lane] & from_high) << high_shift);
+        out[k][i] = widen_small<F>(low[lane] >> shift | (high[lane] & from_high) << high_shift);
       }
     }
   }
@@ -103,24 +87,21 @@ template <unsigned M, unsigned K> void run_f8f6f4(Wave &w, const Instruction &in
       d[i][j] = in.src[2].is_vgpr()
                     ? as_f32(w.vgpr[in.src[2].index + reg(i)][lane(i) + j])
                     : as_f32(static_cast<u32>(scalar_value(w, in.src[2], Type::f32)));
-  auto add = [&](unsigned i, unsigned block, const f32(&part)[M]) {
-    const f64 scale = scale_a[block][i];
-    for (unsigned j = 0; j < M; j++)
-      d[i][j] = static_cast<f32>(f64{part[j]} * (scale * scale_b[block][j]) + f64{d[i][j]});
-  };
-  // Two rows at once: enough sums that do not wait for each other.
-  for (unsigned i = 0; i < M; i += 2)
-    for (unsigned block = 0; block < scales; block++) {
-      f32 upper[M] = {}, lower[M] = {};
-      for (unsigned k = per_scale * block; k < per_scale * (block + 1); k++) {
-        const f32 x = a[k][i], y = a[k][i + 1];
-        for (unsigned j = 0; j < M; j++) {
-          upper[j] = __builtin_fmaf(x, b[k][j], upper[j]);
-          lower[j] = __builtin_fmaf(y, b[k][j], lower[j]);
-        }
-      }
-      add(i, block, upper), add(i + 1, block, lower);
-    }
+  using V = RowVector<f32, M>;
+  constexpr unsigned width = RowPart<f32, M>::width;
+  for (unsigned block = 0; block < scales; block++)
+    multiply_rows<M, M, per_scale>(
+        a + per_scale * block, b + per_scale * block, [](unsigned, unsigned) { return V{}; },
+        [&](unsigned i, unsigned j, V sum) {
+          if (!in.paired) { // scales of one; in f64 the sum would be rounded to the same number
+            store_vector(&d[i][j], sum + load_vector<V>(&d[i][j]));
+            return;
+          }
+          const f64 scale = scale_a[block][i];
+          for (unsigned x = 0; x < width; x++)
+            d[i][j + x] =
+                static_cast<f32>(f64{sum[x]} * (scale * scale_b[block][j + x]) + f64{d[i][j + x]});
+        });
   for (auto &row : d)
     for (f32 &x : row) {
       if (stays_finite && is_infinite(x))

@@ -6,11 +6,10 @@
 // the other in f32, as for other matrix instructions; hardware's order is not documented.
 #include "semantics/matrix_gfx12.h"
 
+#include "semantics/matrix_product.h"
 #include "semantics/opcodes.h"
 #include "semantics/small_float.h"
 #include "semantics/valu.h"
-
-#include <array>
 
 namespace fade::sim {
 namespace {
@@ -96,65 +95,52 @@ template <> struct Format12<bf16> {
 };
 struct Fp8 {};
 struct Bf8 {};
-std::array<f32, 256> all_values(const SmallFormat &format) {
-  std::array<f32, 256> values;
-  for (u32 code = 0; code < 256; code++) values[code] = small_value(format, code);
-  return values;
-}
-const std::array<f32, 256> fp8_values = all_values(ocp_fp8), bf8_values = all_values(ocp_bf8);
 template <> struct Format12<Fp8> {
   static constexpr unsigned width = 8;
-  static f32 value(u32 b) { return fp8_values[b]; }
+  static f32 value(u32 b) { return widen_small<ocp_fp8>(b); }
 };
 template <> struct Format12<Bf8> {
   static constexpr unsigned width = 8;
-  static f32 value(u32 b) { return bf8_values[b]; }
+  static f32 value(u32 b) { return widen_small<ocp_bf8>(b); }
 };
 
 constexpr u32 mask_of(unsigned width) { return (1u << width) - 1; }
 
-f32 multiply_add12(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
-i32 multiply_add12(i32 a, i32 b, i32 c) { return a * b + c; } // at most 64 products of 16 bits
-
-// One element of source s: floats with the sign that NEG and NEG_HI give to even and odd ones,
-// integers signed or not, as NEG says.
-template <class T> f32 element(const Instruction &in, unsigned s, unsigned bit, u32 word) {
-  const f32 v = Format12<T>::value(word >> bit & mask_of(Format12<T>::width));
-  if constexpr (Format12<T>::width == 16)
-    return (bit ? in.neg_hi : in.neg_lo) >> s & 1 ? negated(v) : v;
-  else
-    return v;
-}
-template <unsigned Width>
-i32 integer_element(const Instruction &in, unsigned s, unsigned bit, u32 word) {
-  const u32 v = word >> bit & mask_of(Width);
-  return in.neg_lo >> s & 1 ? static_cast<i32>(v << (32 - Width)) >> (32 - Width)
-                            : static_cast<i32>(v);
-}
-
+// Elements of source s, which begin at `bit` of a word: floats with the sign that NEG and NEG_HI
+// give to even and odd ones, integers signed or not, as NEG says.
 template <class T> struct Floats {
   using Value = f32;
   static constexpr unsigned width = Format12<T>::width;
-  static f32 get(const Instruction &in, unsigned s, unsigned bit, u32 word) {
-    return element<T>(in, s, bit, word);
+  static bool modifier(const Instruction &in, unsigned s, unsigned bit) {
+    return width == 16 && (bit ? in.neg_hi : in.neg_lo) >> s & 1;
+  }
+  static f32 get(bool negate, unsigned bit, u32 word) {
+    const f32 v = Format12<T>::value(word >> bit & mask_of(width));
+    return negate ? negated(v) : v;
   }
 };
 template <unsigned Width> struct Integers {
   using Value = i32;
   static constexpr unsigned width = Width;
-  static i32 get(const Instruction &in, unsigned s, unsigned bit, u32 word) {
-    return integer_element<Width>(in, s, bit, word);
+  static bool modifier(const Instruction &in, unsigned s, unsigned) { return in.neg_lo >> s & 1; }
+  static f32 get(bool is_signed, unsigned bit, u32 word) {
+    const u32 v = word >> bit & mask_of(Width);
+    return static_cast<f32>(is_signed ? static_cast<i32>(v << (32 - Width)) >> (32 - Width)
+                                      : static_cast<i32>(v));
   }
 };
 
+// Integers, too, are multiplied and summed as f32: at most 64 products of 16 bits are exact there.
 template <class E, unsigned K>
 void load_operand12(const Wave &w, const Instruction &in, unsigned s, bool is_long,
-                    typename E::Value (&out)[K][16]) {
+                    f32 (&out)[K][16]) {
   for (unsigned k = 0; k < K; k++) {
     const Spot spot =
         is_long ? long_spot<E::width, K>(w.lanes, k) : dense_spot<E::width, K>(w.lanes, k);
     const u32 *row = w.vgpr[in.src[s].index + spot.reg] + spot.lane;
-    for (unsigned i = 0; i < 16; i++) out[k][i] = E::get(in, s, spot.bit, row[i]);
+    const bool modifier = E::modifier(in, s, spot.bit);
+    const unsigned bit = spot.bit;
+    for (unsigned i = 0; i < 16; i++) out[k][i] = E::get(modifier, bit, row[i]);
   }
 }
 
@@ -168,24 +154,6 @@ template <class Out> u32 constant_addend(const Wave &w, const Operand &o) {
 template <class Out>
 constexpr bool is_narrow = std::is_same_v<Out, f16> || std::is_same_v<Out, bf16>;
 
-// The bits of element (i, j) of a matrix like D in `o`.
-template <class Out> u32 result_bits(const Wave &w, const Operand &o, unsigned i, unsigned j) {
-  const unsigned reg = result_register(w.lanes, i), lane = result_lane(w.lanes, i) + j;
-  if constexpr (is_narrow<Out>) return w.vgpr[o.index + reg / 2][lane] >> 16 * (reg % 2) & 0xffff;
-  return w.vgpr[o.index + reg][lane];
-}
-template <class Out>
-void set_result_bits(Wave &w, const Operand &o, unsigned i, unsigned j, u32 bits_of_result) {
-  const unsigned reg = result_register(w.lanes, i), lane = result_lane(w.lanes, i) + j;
-  if constexpr (is_narrow<Out>) {
-    u32 &word = w.vgpr[o.index + reg / 2][lane];
-    const unsigned shift = 16 * (reg % 2);
-    word = (word & ~(0xffffu << shift)) | bits_of_result << shift;
-  } else {
-    w.vgpr[o.index + reg][lane] = bits_of_result;
-  }
-}
-
 template <class Out> auto widened(u32 b) {
   if constexpr (std::is_same_v<Out, i32>)
     return static_cast<i32>(b);
@@ -195,10 +163,13 @@ template <class Out> auto widened(u32 b) {
     return Format12<Out>::value(b);
 }
 // A sum as it is stored. Integers: that of the products, to which the addend comes now.
-template <class Out, class Value> u32 narrowed(Value v, [[maybe_unused]] Value c, bool clamp) {
+template <class Out, class Value> u32 narrowed(f32 v, [[maybe_unused]] Value c, bool clamp) {
   if constexpr (std::is_same_v<Out, i32>) {
-    const i64 sum = i64{v} + c;
-    return static_cast<u32>(clamp ? saturate<i32>(sum) : static_cast<i32>(sum));
+    const i32 products = static_cast<i32>(v);
+    const u32 sum = static_cast<u32>(products) + static_cast<u32>(c);
+    const bool overflows =
+        static_cast<i32>((sum ^ static_cast<u32>(c)) & (sum ^ static_cast<u32>(products))) < 0;
+    return clamp && overflows ? static_cast<u32>(c >> 31) ^ 0x7fffffffu : sum;
   } else {
     const f32 r = is_nan(v) ? default_nan<f32>() : v; // which NaN is not documented
     if constexpr (std::is_same_v<Out, f32>) return bits(r);
@@ -207,47 +178,62 @@ template <class Out, class Value> u32 narrowed(Value v, [[maybe_unused]] Value c
   }
 }
 
-template <class Value> Value with_modifiers(const Instruction &in, Value c) {
-  if constexpr (std::is_same_v<Value, f32>) {
-    if (in.neg_hi & 4) c = magnitude(c);
-    if (in.neg_lo & 4) c = negated(c);
-  }
-  return c;
-}
-
 // What sums begin with.
-template <class Out, class Value> Value first_of(Value c) {
-  return std::is_same_v<Out, i32> ? Value{0} : c;
+template <class Out, class Value> f32 first_of([[maybe_unused]] Value c) {
+  if constexpr (std::is_same_v<Out, i32>)
+    return 0;
+  else
+    return c;
 }
 
 template <class Out, class Value>
-void store_results(Wave &w, const Instruction &in, const Value (&d)[16][16],
+void store_results(Wave &w, const Instruction &in, const f32 (&d)[16][16],
                    const Value (&c)[16][16]) {
-  for (unsigned i = 0; i < 16; i++)
+  const bool clamp = in.clamp;
+  for (unsigned i = 0; i < 16; i++) {
+    const unsigned reg = result_register(w.lanes, i), half = 16 * (reg % 2);
+    u32 *to = w.vgpr[in.dst.index + (is_narrow<Out> ? reg / 2 : reg)] + result_lane(w.lanes, i);
+    for (unsigned j = 0; j < 16; j++) {
+      const u32 result = narrowed<Out>(d[i][j], c[i][j], clamp);
+      to[j] = is_narrow<Out> ? (to[j] & ~(0xffffu << half)) | result << half : result;
+    }
+  }
+}
+// A matrix like D in `o`, from where it is.
+template <class Out, class Value>
+void load_results(const Wave &w, const Operand &o, Value (&c)[16][16]) {
+  for (unsigned i = 0; i < 16; i++) {
+    const unsigned reg = result_register(w.lanes, i), half = 16 * (reg % 2);
+    const u32 *from = w.vgpr[o.index + (is_narrow<Out> ? reg / 2 : reg)] + result_lane(w.lanes, i);
     for (unsigned j = 0; j < 16; j++)
-      set_result_bits<Out>(w, in.dst, i, j, narrowed<Out>(d[i][j], c[i][j], in.clamp));
+      c[i][j] = widened<Out>(is_narrow<Out> ? from[j] >> half & 0xffff : from[j]);
+  }
 }
 
 template <class A, class B, class Out, unsigned K> void run_wmma12(Wave &w, const Instruction &in) {
   using Value = typename A::Value;
-  Value a[K][16], b[K][16], c[16][16], d[16][16];
+  f32 a[K][16], b[K][16], d[16][16];
+  Value c[16][16];
   load_operand12<A>(w, in, 0, false, a);
   load_operand12<B>(w, in, 1, false, b);
-  const bool is_register = in.src[2].is_vgpr();
-  const u32 constant = is_register ? 0 : constant_addend<Out>(w, in.src[2]);
-  for (unsigned i = 0; i < 16; i++) {
-    Value row[16]; // stays in registers
+  if (in.src[2].is_vgpr())
+    load_results<Out>(w, in.src[2], c);
+  else
+    for (auto &row : c)
+      for (Value &x : row) x = widened<Out>(constant_addend<Out>(w, in.src[2]));
+  const bool absolute = in.neg_hi & 4, negative = in.neg_lo & 4;
+  for (unsigned i = 0; i < 16; i++)
     for (unsigned j = 0; j < 16; j++) {
-      c[i][j] = with_modifiers<Value>(
-          in, widened<Out>(is_register ? result_bits<Out>(w, in.src[2], i, j) : constant));
-      row[j] = first_of<Out>(c[i][j]);
+      if constexpr (std::is_same_v<Value, f32>) {
+        const f32 x = absolute ? magnitude(c[i][j]) : c[i][j];
+        c[i][j] = negative ? negated(x) : x;
+      }
+      d[i][j] = first_of<Out>(c[i][j]);
     }
-    for (unsigned k = 0; k < K; k++) {
-      const Value factor = a[k][i];
-      for (unsigned j = 0; j < 16; j++) row[j] = multiply_add12(factor, b[k][j], row[j]);
-    }
-    for (unsigned j = 0; j < 16; j++) d[i][j] = row[j];
-  }
+  using V = RowVector<f32, 16>;
+  multiply_rows<16, 16, K>(
+      a, b, [&](unsigned i, unsigned j) { return load_vector<V>(&d[i][j]); },
+      [&](unsigned i, unsigned j, V sum) { store_vector(&d[i][j], sum); });
   store_results<Out>(w, in, d, c);
 }
 
@@ -256,28 +242,28 @@ template <class A, class B, class Out, unsigned K> void run_wmma12(Wave &w, cons
 template <class A, class B, class Out, unsigned K> void run_swmmac(Wave &w, const Instruction &in) {
   using Value = typename A::Value;
   constexpr unsigned width = A::width;
-  Value b[K][16], c[16][16], d[16][16];
+  f32 b[K][16], d[16][16];
+  Value c[16][16];
   load_operand12<B>(w, in, 1, true, b);
   const unsigned sets = index_sets<width, K>(w.lanes);
   const unsigned set = (in.op_sel & 3) % sets * (32 / sets);
   const u32 *index = w.vgpr[in.src[2].index];
+  load_results<Out>(w, in.dst, c);
   for (unsigned i = 0; i < 16; i++) {
-    Value row[16];
-    for (unsigned j = 0; j < 16; j++) {
-      c[i][j] = widened<Out>(result_bits<Out>(w, in.dst, i, j));
-      row[j] = first_of<Out>(c[i][j]);
-    }
+    f32 row[16];
+    for (unsigned j = 0; j < 16; j++) row[j] = first_of<Out>(c[i][j]);
     for (unsigned k = 0; k < K; k += 4) {
       const Spot spot = sparse_spot<width, K>(w.lanes, k);
       const unsigned lane = spot.lane + i;
       const u32 word = w.vgpr[in.src[0].index + spot.reg][lane];
       const u32 which = index[lane] >> (set + index_bit<width, K>(w.lanes, k));
       const unsigned first = which & 3, second = which >> 2 & 3;
-      const Value v[2] = {A::get(in, 0, spot.bit, word), A::get(in, 0, spot.bit + width, word)};
+      const f32 v[2] = {A::get(A::modifier(in, 0, spot.bit), spot.bit, word),
+                        A::get(A::modifier(in, 0, spot.bit + width), spot.bit + width, word)};
       if (first != 3)
-        for (unsigned j = 0; j < 16; j++) row[j] = multiply_add12(v[0], b[k + first][j], row[j]);
+        for (unsigned j = 0; j < 16; j++) row[j] = __builtin_fmaf(v[0], b[k + first][j], row[j]);
       if (second != 0 && second != first)
-        for (unsigned j = 0; j < 16; j++) row[j] = multiply_add12(v[1], b[k + second][j], row[j]);
+        for (unsigned j = 0; j < 16; j++) row[j] = __builtin_fmaf(v[1], b[k + second][j], row[j]);
     }
     for (unsigned j = 0; j < 16; j++) d[i][j] = row[j];
   }

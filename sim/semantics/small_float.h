@@ -37,6 +37,21 @@ inline f32 small_value(const SmallFormat &f, u32 code) {
                    negative);
 }
 
+// The same without branches, so that it vectorises: a number's bits moved to where an f32 has them
+// are off by a power of two, also of denormals.
+template <const SmallFormat &F> inline f32 widen_small(u32 code) {
+  constexpr u32 magnitudes = F.sign() - 1;
+  constexpr f32 factor = std::bit_cast<f32>(static_cast<u32>(254 - F.bias) << 23); // 2^(127 - bias)
+  const u32 magnitude_code = code & magnitudes;
+  u32 value = bits(as_f32(magnitude_code << (23 - F.mantissa)) * factor);
+  if constexpr (F.has_nan()) {
+    constexpr u32 infinity_bits = 0x7f800000, nan_bits = 0x7fc00000;
+    const u32 special = F.infinity && magnitude_code == F.infinity ? infinity_bits : nan_bits;
+    value = magnitude_code > F.largest ? special : value;
+  }
+  return as_f32(value | (code & F.sign()) << (32 - F.width()));
+}
+
 // How a number is made to fit: to the nearest, ties to even, or by adding `noise` (a fraction of
 // the last digit, in units of 2^-32) and cutting off.
 struct SmallRounding {

@@ -149,26 +149,38 @@ template <class R, class... A> struct Signature<R (*)(A...)> {
       for (unsigned i = 0; i < lanes; i++) put(c, i, F(fetch<A>(c.src[I], m, i)...));
     }
   }
-  // The same in two steps: the usual expression on all lanes, and only if one of them turns out
-  // odd, the exact one. The usual one has no checks for NaN or range, which would cost more than
-  // the operation.
+  // The same in two steps: the usual expression on as many lanes as the processor's registers hold,
+  // and only if one of them turns out odd, the exact one. The usual one has no checks for NaN or
+  // range, which would cost more than the operation. Results are stored when all is well: a
+  // destination may be one of the operands.
+  static constexpr unsigned at_once = 128 / (sizeof(R) < 4 ? 4 : sizeof(R));
   template <auto Usual, auto Odd, auto Exact, size_t... I>
-  static void checked_lanes(const LaneCall &c, std::index_sequence<I...>) {
+  static void checked_lanes(const LaneCall &c, std::index_sequence<I...> operands) {
     static_assert(!has_flag<R>);
     const Machine m = c.machine;
-    const unsigned lanes = lanes_of(c);
     using Flag = std::conditional_t<sizeof(R) == 8, u64, u32>;
-    alignas(64) R out[64]; // the operands must not be overwritten before all is well
-    Flag odd = 0;
-    LANE_LOOP
-    for (unsigned i = 0; i < lanes; i++) {
-      out[i] = Usual(fetch<A>(c.src[I], m, i)...);
-      odd |= Odd(out[i], fetch<A>(c.src[I], m, i)...) ? Flag{1} : Flag{0};
+    for (unsigned first = 0; first < lanes_of(c); first += at_once) {
+      alignas(64) R out[at_once];
+      Flag odd = 0;
+      LANE_LOOP
+      for (unsigned i = 0; i < at_once; i++) {
+        out[i] = Usual(fetch<A>(c.src[I], m, first + i)...);
+        odd |= Odd(out[i], fetch<A>(c.src[I], m, first + i)...) ? Flag{1} : Flag{0};
+      }
+      if (odd) [[unlikely]] {
+        exact_lanes<Exact>(c, first, operands);
+        continue;
+      }
+      LANE_LOOP
+      for (unsigned i = 0; i < at_once; i++) put(c, first + i, out[i]);
     }
-    if (odd) [[unlikely]]
-      for (unsigned i = 0; i < lanes; i++) out[i] = Exact(fetch<A>(c.src[I], m, i)...);
-    LANE_LOOP
-    for (unsigned i = 0; i < lanes; i++) put(c, i, out[i]);
+  }
+  template <auto Exact, size_t... I>
+  [[gnu::noinline, gnu::cold]] static void exact_lanes(const LaneCall &c, unsigned first,
+                                                       std::index_sequence<I...>) {
+    const Machine m = c.machine;
+    for (unsigned i = first; i < first + at_once; i++)
+      put(c, i, Exact(fetch<A>(c.src[I], m, i)...));
   }
   static constexpr Opcode describe(const char *name) {
     Opcode o{name, nullptr, ExecClass::valu};

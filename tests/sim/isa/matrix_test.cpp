@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <random>
 #include <vector>
 
@@ -104,11 +105,11 @@ public:
         }
       }
   }
-  f64 result(WaveBench &w, unsigned block, unsigned i, unsigned j) const {
+  f64 result(WaveBench &w, unsigned block, unsigned i, unsigned j, unsigned base = d_base) const {
     const Place p = accumulator_place(t_, block, i, j);
-    const u32 word = w.v(d_base + p.reg)[p.lane];
+    const u32 word = w.v(base + p.reg)[p.lane];
     if (t_.is_integer()) return static_cast<i32>(word);
-    if (t_.is_double()) return as_f64(u64{w.v(d_base + p.reg + 1)[p.lane]} << 32 | word);
+    if (t_.is_double()) return as_f64(u64{w.v(base + p.reg + 1)[p.lane]} << 32 | word);
     return as_f32(word);
   }
   // A's and B's block may be replaced by another one (broadcasts).
@@ -160,6 +161,27 @@ TEST_P(MatrixMultiply, EqualsTheTripleLoop) {
       for (unsigned j = 0; j < t.m; j++)
         ASSERT_EQ(m.result(w, block, i, j), m.expected(block, block, block, i, j))
             << block << " " << i << " " << j;
+}
+
+// The manual forbids some of it, and assemblers refuse it; still no element may depend on which
+// other one was computed first.
+TEST_P(MatrixMultiply, ResultsMayLieWhereOperandsAre) {
+  const Mfma &t = GetParam();
+  for (const unsigned base : {c_base, c_base - 2, c_base + 2, a_base, b_base}) {
+    WaveBench w(t.cpu);
+    Matrices m(t, 19);
+    m.store(w);
+    const std::vector<uint8_t> code = Assembler(t.cpu, false).assemble(line_for(t));
+    u32 words[2];
+    ASSERT_EQ(code.size(), sizeof words);
+    std::memcpy(words, code.data(), sizeof words);
+    w.run({(words[0] & ~0xffu) | base, words[1]}); // the first byte is the destination
+    for (unsigned block = 0; block < t.blocks; block++)
+      for (unsigned i = 0; i < t.m; i++)
+        for (unsigned j = 0; j < t.m; j++)
+          ASSERT_EQ(m.result(w, block, i, j, base), m.expected(block, block, block, i, j))
+              << "v" << base << ": " << block << " " << i << " " << j;
+  }
 }
 
 TEST_P(MatrixMultiply, TakesAConstantForC) {
