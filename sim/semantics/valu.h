@@ -149,18 +149,20 @@ template <class R, class... A> struct Signature<R (*)(A...)> {
       for (unsigned i = 0; i < lanes; i++) put(c, i, F(fetch<A>(c.src[I], m, i)...));
     }
   }
-  // The same in two steps: the usual expression on as many lanes as the processor's registers hold,
-  // and only if one of them turns out odd, the exact one. The usual one has no checks for NaN or
-  // range, which would cost more than the operation. Results are stored when all is well: a
-  // destination may be one of the operands.
-  static constexpr unsigned at_once = 128 / (sizeof(R) < 4 ? 4 : sizeof(R));
+  // The same in two steps: the usual expression on as many lanes as fit into the processor's
+  // registers (values of 64 bits: on all of them, which was measured to be faster), and only if one
+  // of them turns out odd, the exact one. The usual one has no checks for NaN or range, which would
+  // cost more than the operation. Results are stored when all is well: a destination may be one of
+  // the operands.
   template <auto Usual, auto Odd, auto Exact, size_t... I>
   static void checked_lanes(const LaneCall &c, std::index_sequence<I...> operands) {
     static_assert(!has_flag<R>);
+    constexpr bool is_long = sizeof(R) == 8;
+    using Flag = std::conditional_t<is_long, u64, u32>;
     const Machine m = c.machine;
-    using Flag = std::conditional_t<sizeof(R) == 8, u64, u32>;
-    for (unsigned first = 0; first < lanes_of(c); first += at_once) {
-      alignas(64) R out[at_once];
+    const unsigned lanes = lanes_of(c), at_once = is_long ? lanes : 32;
+    for (unsigned first = 0; first < lanes; first += at_once) {
+      alignas(64) R out[is_long ? 64 : 32];
       Flag odd = 0;
       LANE_LOOP
       for (unsigned i = 0; i < at_once; i++) {
@@ -168,7 +170,7 @@ template <class R, class... A> struct Signature<R (*)(A...)> {
         odd |= Odd(out[i], fetch<A>(c.src[I], m, first + i)...) ? Flag{1} : Flag{0};
       }
       if (odd) [[unlikely]] {
-        exact_lanes<Exact>(c, first, operands);
+        exact_lanes<Exact>(c, first, at_once, operands);
         continue;
       }
       LANE_LOOP
@@ -176,10 +178,10 @@ template <class R, class... A> struct Signature<R (*)(A...)> {
     }
   }
   template <auto Exact, size_t... I>
-  [[gnu::noinline, gnu::cold]] static void exact_lanes(const LaneCall &c, unsigned first,
-                                                       std::index_sequence<I...>) {
+  [[gnu::noinline, gnu::cold]] static void
+  exact_lanes(const LaneCall &c, unsigned first, unsigned how_many, std::index_sequence<I...>) {
     const Machine m = c.machine;
-    for (unsigned i = first; i < first + at_once; i++)
+    for (unsigned i = first; i < first + how_many; i++)
       put(c, i, Exact(fetch<A>(c.src[I], m, i)...));
   }
   static constexpr Opcode describe(const char *name) {

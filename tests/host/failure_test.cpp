@@ -360,7 +360,7 @@ void expectPassedBy(unsigned count) {
   }
   EXPECT_TRUE(analysis.close(100s));
   const std::string said = ::testing::internal::GetCapturedStderr();
-  EXPECT_EQ(said, "fade: handler Stuck does not return from dispatch_end; the report goes on "
+  EXPECT_EQ(said, "fade: handler Stuck does not return from dispatch_end; the report continues "
                   "without it\n");
   EXPECT_EQ(stuck.ends, 2u);
   EXPECT_EQ(stuck.reports, 0u);

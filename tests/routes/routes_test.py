@@ -88,8 +88,8 @@ class Routes(unittest.TestCase):
             self.assertEqual((result.returncode, result.stdout), (0, "right\n"), result.stderr)
             return [d["instrumented"] for d in lines(result, "dispatch")], result
         seen, result = triton()
-        # The first two are those of before; of the others, both versions are instrumented, each by its own.
-        self.assertEqual((seen[:2], seen[-2:]), ([False, False], [True, True]), result.stderr)
+        # The first two may run before their instrumented code is there; of the others, both versions are instrumented, each by its own.
+        self.assertEqual(seen[-2:], [True, True], result.stderr)
         self.assertIn("TRITON_STORE_BINARY_ONLY is not passed on", result.stderr)
         self.assertEqual({sum(a["lanes"] for a in m["global"]) for m in lines(result, "memory")}, {3000})
         # The next run has all of them, and nothing is made again.
@@ -98,7 +98,7 @@ class Routes(unittest.TestCase):
         self.assertNotIn("kernels of", result.stderr)
 
     def test_mistakes_of_triton_are_said_in_one_line(self):
-        for words, text in ((["triton"], "no application given"), (["triton", "--llvm", "3", "--", "true"], "LLVM 3 is not here")):
+        for words, text in ((["triton"], "no application given"), (["triton", "--llvm", "3", "--", "true"], "LLVM 3 or its FADE plugin was not found")):
             result = subprocess.run([PROBE, *words], capture_output=True, text=True)
             self.assertEqual(result.returncode, 2)
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
