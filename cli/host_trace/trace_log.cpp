@@ -52,6 +52,23 @@ LoggedCall loggedCall(const Call &call, Texts &texts) {
   return one;
 }
 
+LoggedOperation loggedOperation(const Operation &operation, const OperationView &view) {
+  LoggedOperation one;
+  one.kernel = view.kernel;
+  one.purpose = view.purpose;
+  one.direction = nameOf(view.direction);
+  one.has_ended = operation.has_ended;
+  one.has_times = operation.has_times;
+  one.pid = operation.pid;
+  one.gpu = operation.event.gpu;
+  one.queue = operation.event.queue;
+  one.start_ns = operation.start_ns;
+  one.end_ns = operation.end_ns;
+  one.bytes = view.bytes.value_or(0);
+  one.call = view.call;
+  return one;
+}
+
 bool isLaunch(std::string_view function) {
   return function.find("Launch") != function.npos && function.find("HostFunc") == function.npos;
 }
@@ -140,19 +157,8 @@ TraceLog TraceLog::of(const HostEvents &events) {
   for (const Operation &operation : events.operations) {
     const OperationView view = viewOf(events, operation);
     if (view.call) markCause(log, *view.call);
-    LoggedOperation &one = log.operations.emplace_back();
+    LoggedOperation &one = log.operations.emplace_back(loggedOperation(operation, view));
     one.kernel = log.texts.keep(view.kernel);
-    one.purpose = view.purpose;
-    one.direction = nameOf(view.direction);
-    one.has_ended = operation.has_ended;
-    one.has_times = operation.has_times;
-    one.pid = operation.pid;
-    one.gpu = operation.event.gpu;
-    one.queue = operation.event.queue;
-    one.start_ns = operation.start_ns;
-    one.end_ns = operation.end_ns;
-    one.bytes = view.bytes.value_or(0);
-    one.call = view.call;
   }
   for (const Range &range : rangesOf(events)) // the arguments of messages are all different
     log.ranges.push_back(

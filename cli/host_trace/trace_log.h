@@ -130,6 +130,8 @@ bool isRocpd(const std::string &path);
 
 /// What a call says by itself: neither its kernel nor the call that made it.
 LoggedCall loggedCall(const Call &call, Texts &texts);
+/// An operation, with the view's texts as they are.
+LoggedOperation loggedOperation(const Operation &operation, const OperationView &view);
 
 /// Calls that an operation belongs to, with those that made them.
 void markCause(TraceLog &log, std::size_t call);

@@ -91,18 +91,7 @@ void RowStream::onEnd(const Operation &operation) {
       viewOf(kernel, operation, copy == copies_of_.end() ? nullptr : &copy->second);
   if (copy != copies_of_.end()) copies_of_.erase(copy);
   OperationRow row;
-  LoggedOperation &what = row.what;
-  what.kernel = view.kernel;
-  what.purpose = view.purpose;
-  what.direction = nameOf(view.direction);
-  what.has_ended = operation.has_ended;
-  what.has_times = operation.has_times;
-  what.pid = operation.pid;
-  what.gpu = operation.event.gpu;
-  what.queue = operation.event.queue;
-  what.start_ns = operation.start_ns;
-  what.end_ns = operation.end_ns;
-  what.bytes = view.bytes.value_or(0);
+  row.what = loggedOperation(operation, view);
   row.call = rowId(operation.event.call);
   sink_.add(row);
 }

@@ -194,7 +194,8 @@ class Tests(fade.Test):
             file.write(source)
         self.optimize("--attempts", "1", "--worse", "1", code=1)  # addresses are computed twice
         self.assertIn("--worse", self.ledger()[1]["reason"])
-        self.optimize("--attempts", "1", "--worse", "30", code=0)
+        allowed = ("--worse", "30") if fade.GPU.startswith("gfx115") else ()  # there instructions grow by 22 %, beyond what is allowed unasked
+        self.optimize("--attempts", "1", *allowed, code=0)
         self.assertEqual(self.attempts(), [(True, "behind the barrier of turn x and y of the threads change places")])
         lines = self.ledger()
         self.assertLess(2 * lines[-1]["counts"]["lines"], lines[0]["counts"]["lines"])
