@@ -1,5 +1,5 @@
 // The tables of instructions in the documentation are what the decoder and the executor say:
-// docs/evidence/instructions has a page for each GPU, docs/software-gpu.md their numbers.
+// docs/evidence/instructions has a page for each GPU, README.md there their numbers.
 // With FADE_UPDATE_DOCS=1 in the environment the test writes them.
 #include "exec/inexact.h"
 #include "isa/arch.h"
@@ -214,7 +214,7 @@ Page page_of(const Arch &arch) {
   table("Executed, may differ from a card", inexact);
   table("Not executed", missing);
   std::ostringstream row;
-  row << "| [" << arch.name << "](evidence/instructions/" << arch.name << ".md) | " << all << " | "
+  row << "| [" << arch.name << "](" << arch.name << ".md) | " << all << " | "
       << executed << " | " << executed - exactly << " | " << all - executed << " |\n";
   return {out.str(), row.str()};
 }
@@ -239,7 +239,7 @@ TEST(InstructionTables, AreWhatTheDecoderAndTheExecutorSay) {
     expect_file(docs + "/evidence/instructions/" + arch.name + ".md", page.text);
     rows += page.row;
   }
-  std::string overview = content_of(docs + "/software-gpu.md");
+  std::string overview = content_of(docs + "/evidence/instructions/README.md");
   const std::string begin =
       "| GPU | instructions | executed | not exact | not executed |\n|---|---|---|---|---|\n";
   const size_t at = overview.find(begin);
@@ -247,7 +247,7 @@ TEST(InstructionTables, AreWhatTheDecoderAndTheExecutorSay) {
   const size_t first = at + begin.size(), end = overview.find("\n\n", first - 1);
   ASSERT_NE(end, overview.npos);
   overview.replace(first, end + 1 - first, rows);
-  expect_file(docs + "/software-gpu.md", overview);
+  expect_file(docs + "/evidence/instructions/README.md", overview);
 }
 
 // What the tables are made of is all of it: the mnemonics that compilers were seen to write.
