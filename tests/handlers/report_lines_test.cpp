@@ -1,4 +1,4 @@
-// The form of reports: every line of every handler is what docs/formats.md says, whatever names the
+// The form of reports: every line of every handler is what docs/formats/report.md says, whatever names the
 // kernel and its files have.
 #include "extent.h"
 #include "handler_host.h"
