@@ -161,8 +161,9 @@ void GroupRaces::release(Lane &lane, Meeting &meeting) {
 }
 
 void GroupRaces::meetReaders(Lane &lane, const ShadowPage &page, uint32_t dword) const {
-  for (const auto *marks : {page.read.get(), page.second_read.get()})
-    if (marks) meet(lane, lane.wave.seen, (*marks)[dword]);
+  for (const PageMarks *marks : {&page.read, &page.second_read})
+    if (const Mark *who = marks->who(dword); who && conflicts(lane, lane.wave.seen, *who))
+      meet(lane, lane.wave.seen, marks->at(dword));
   if (const Parts *parts = page.partsOf(dword))
     for (const Mark &part : parts->read) meet(lane, lane.wave.seen, part);
 }
@@ -177,7 +178,7 @@ void GroupRaces::meetStore(Lane &lane, const Mark &mark, uint32_t value) const {
 }
 
 void GroupRaces::meetWriters(Lane &lane, const ShadowPage &page, uint32_t dword) const {
-  if (!page.write) return;
+  if (!page.write.marks.who(dword)) return;
   const auto meetOne = [&](const Mark &write, uint32_t value) {
     if (lane.access.kind == AccessKind::store) return meetStore(lane, write, value);
     if (lane.access.kind == AccessKind::atomic) {
@@ -187,20 +188,20 @@ void GroupRaces::meetWriters(Lane &lane, const ShadowPage &page, uint32_t dword)
     // What is not in the cache, or came there in time, is not old.
     if (!lane.cached || conflicts(lane, *lane.cached, write)) meet(lane, lane.wave.fresh, write);
   };
-  const uint32_t last = page.write->values[dword];
-  meetOne(page.write->marks[dword], last);
+  const uint32_t last = page.write.valueOf(dword);
+  meetOne(page.write.marks.at(dword), last);
   if (const Parts *parts = page.partsOf(dword))
     for (const Mark &part : parts->written) meetOne(part, last);
-  if (page.earlier_write)
-    meetOne(page.earlier_write->marks[dword], page.earlier_write->values[dword]);
+  const ShadowPage::Writes &earlier = page.earlier_write;
+  if (earlier.marks.who(dword)) meetOne(earlier.marks.at(dword), earlier.valueOf(dword));
 }
 
 /// A store takes the place of the one before. That one stays as the earlier one unless nobody can
 /// race with it who does not with this: it is of the same value, and this wave knows of it.
 void GroupRaces::putWrite(const Lane &lane, ShadowPage &page, uint32_t dword) const {
-  ShadowPage::Writes &writes = dispatch_->shadow.made(page.write);
-  Mark &last = writes.marks[dword];
-  uint32_t &value = writes.values[dword];
+  GlobalShadow &shadow = dispatch_->shadow;
+  Mark &last = page.write.marks.of(dword, shadow);
+  uint32_t &value = shadow.made(page.write.values)[dword];
   const WaveRaces &w = lane.wave;
   const unsigned common = last.time ? last.bytes & lane.mark.bytes : 0;
   const bool is_same_access = last.wave == w.id && last.time == lane.mark.time;
@@ -209,8 +210,8 @@ void GroupRaces::putWrite(const Lane &lane, ShadowPage &page, uint32_t dword) co
     const bool is_known = last.wave == w.id || hasHeard(w, w.seen, last);
     const uint32_t different = (lane.value ^ value) & maskOfBytes(common);
     if (!is_known || different) {
-      ShadowPage::Writes &earlier = dispatch_->shadow.made(page.earlier_write);
-      earlier.marks[dword] = last, earlier.values[dword] = value;
+      page.earlier_write.marks.of(dword, shadow) = last;
+      shadow.made(page.earlier_write.values)[dword] = value;
     }
   }
   value = (value & ~mask) | (lane.value & mask);
@@ -248,10 +249,11 @@ void GroupRaces::load(Lane &lane, ShadowPage &page, uint32_t dword) {
     }
     if (is_local) w.taken.push_back({&page, dword, false, lane.mark.site});
   }
-  Mark &first = dispatch_->shadow.made(page.read)[dword];
-  const bool may_replace = !first.time || first.wave == w.id || hasHeard(w, w.seen, first);
-  Mark &mark = may_replace ? first : dispatch_->shadow.made(page.second_read)[dword];
-  page.put(dword, mark, lane.mark);
+  const Mark *first = page.read.who(dword);
+  const bool may_replace =
+      !first || !first->time || first->wave == w.id || hasHeard(w, w.seen, *first);
+  PageMarks &marks = may_replace ? page.read : page.second_read;
+  page.put(dword, marks.of(dword, dispatch_->shadow), lane.mark);
 }
 
 void GroupRaces::store(Lane &lane, ShadowPage &page, uint32_t dword) {
@@ -294,20 +296,20 @@ void GroupRaces::atomic(Lane &lane, ShadowPage &page, uint32_t dword) {
 bool GroupRaces::isQuick(Lane &lane, uint32_t dword) {
   ShadowPage &page = *lane.page;
   const WaveRaces &w = lane.wave;
-  const auto isOthers = [&](const Mark &mark) { return mark.time && mark.wave != w.id; };
-  const auto isOthersIn = [&](const auto &of) { return of && isOthers((*of)[dword]); };
+  const auto isOthers = [&](const PageMarks &marks) {
+    const Mark *mark = marks.who(dword);
+    return mark && mark->time && mark->wave != w.id;
+  };
   if (page.parts) return false;
-  if (page.write && isOthers(page.write->marks[dword])) return false;
-  if (page.earlier_write && isOthers(page.earlier_write->marks[dword])) return false;
+  if (isOthers(page.write.marks) || isOthers(page.earlier_write.marks)) return false;
   if (lane.access.kind == AccessKind::store) {
-    if (isOthersIn(page.read) || isOthersIn(page.second_read)) return false;
+    if (isOthers(page.read) || isOthers(page.second_read)) return false;
     lane.value = storedAt(lane.access, lane.mark.lane, lane.at);
     putWrite(lane, page, dword);
     return true;
   }
-  Mark &first = dispatch_->shadow.made(page.read)[dword];
-  const bool may_replace = !isOthers(first) || hasHeard(w, w.seen, first);
-  (may_replace ? first : dispatch_->shadow.made(page.second_read)[dword]) = lane.mark;
+  const bool may_replace = !isOthers(page.read) || hasHeard(w, w.seen, *page.read.who(dword));
+  (may_replace ? page.read : page.second_read).of(dword, dispatch_->shadow) = lane.mark;
   return true;
 }
 
@@ -335,50 +337,119 @@ void GroupRaces::enter(Lane &lane, uint64_t number) {
   lane.may_be_quick = lane.page && lane.is_plain && !lane.page->meetings;
 }
 
-/// Likewise, all lanes at once: a dword each, side by side in one page.
-bool GroupRaces::isQuickRow(Lane &lane) {
-  const ObservedAccess &access = lane.access;
-  const auto count = static_cast<uint32_t>(std::popcount(access.lanes));
-  if (!count || (access.lanes & (access.lanes + 1)) || access.size != 4) return false;
-  const uint64_t begin = access.address[0];
-  uint64_t differs = begin % 4;
-  for (uint32_t i = 0; i < count; ++i) differs |= access.address[i] - begin - uint64_t{i} * 4;
-  const auto first = static_cast<uint32_t>(begin % ShadowPage::kBytes / 4);
-  if (differs || first + count > ShadowPage::kDwords) return false;
-  enter(lane, begin / ShadowPage::kBytes);
+/// Of the part of a row: whether nobody was there of whom the wave has not heard.
+bool GroupRaces::hasHeardAll(const WaveRaces &w, const Clocks::Ptr &far, const PageMarks &marks,
+                             const RowPart &part) const {
+  const auto isFine = [&](const Mark &mark) {
+    return mark.wave == w.id || !mark.time || hasHeard(w, far, mark);
+  };
+  const uint32_t row = part.first / PageMarks::kRow;
+  if (marks.isEmpty(row)) return true;
+  if (marks.isRow(row)) return isFine(*marks.who(part.first));
+  for (uint32_t i = 0; i < part.count; ++i)
+    if (!isFine(*marks.who(part.first + i))) return false;
+  return true;
+}
+
+/// Likewise, lanes side by side in one row of a page.
+bool GroupRaces::isQuickRow(Lane &lane, const RowPart &part) {
   if (!lane.may_be_quick || lane.page->parts) return false;
   ShadowPage &page = *lane.page;
-  const uint32_t id = lane.wave.id;
-  const auto hasOthers = [&](const ShadowPage::Marks &marks) {
-    bool others = false;
-    for (uint32_t i = first; i < first + count; ++i)
-      others |= marks[i].time != 0 && marks[i].wave != id;
-    return others;
-  };
-  const bool stores = access.kind == AccessKind::store;
-  if (page.write && hasOthers(page.write->marks)) return false;
-  if (page.earlier_write && hasOthers(page.earlier_write->marks)) return false;
-  if (page.read && hasOthers(*page.read)) return false;
-  if (stores && page.second_read && hasOthers(*page.second_read)) return false;
-  Mark mark = lane.mark;
-  mark.bytes = 15, mark.part = 1;
+  const WaveRaces &w = lane.wave;
+  const bool stores = lane.access.kind == AccessKind::store;
+  const Clocks::Ptr &far = stores ? w.seen : w.fresh;
+  if (!hasHeardAll(w, far, page.write.marks, part) ||
+      !hasHeardAll(w, far, page.earlier_write.marks, part))
+    return false;
   if (!stores) {
-    ShadowPage::Marks &read = dispatch_->shadow.made(page.read);
-    for (uint32_t i = 0; i < count; ++i) mark.lane = i & 63, read[first + i] = mark;
+    loadRow(lane, part);
     return true;
   }
-  ShadowPage::Writes &writes = dispatch_->shadow.made(page.write);
-  for (uint32_t i = 0; i < count; ++i) { // see putWrite()
-    Mark &last = writes.marks[first + i];
-    uint32_t &value = writes.values[first + i];
-    const uint32_t stored = storedAt(access, i, access.address[i]);
-    if (last.time && ((stored ^ value) & maskOfBytes(last.bytes))) {
-      ShadowPage::Writes &earlier = dispatch_->shadow.made(page.earlier_write);
-      earlier.marks[first + i] = last, earlier.values[first + i] = value;
-    }
-    mark.lane = i & 63, last = mark, value = stored;
-  }
+  if (!hasHeardAll(w, far, page.read, part) || !hasHeardAll(w, far, page.second_read, part))
+    return false;
+  storeRow(lane, part);
   return true;
+}
+
+void GroupRaces::loadRow(const Lane &lane, const RowPart &part) {
+  ShadowPage &page = *lane.page;
+  GlobalShadow &shadow = dispatch_->shadow;
+  const WaveRaces &w = lane.wave;
+  const uint32_t row = part.first / PageMarks::kRow;
+  if (part.isWhole()) {
+    if (hasHeardAll(w, w.seen, page.read, part)) return page.read.putRow(row, lane.mark, shadow);
+    if (page.read.isRow(row)) return page.second_read.putRow(row, lane.mark, shadow);
+  }
+  for (uint32_t i = 0; i < part.count; ++i) {
+    Mark &first = page.read.of(part.first + i, shadow);
+    const bool may_replace = !first.time || first.wave == w.id || hasHeard(w, w.seen, first);
+    (may_replace ? first : page.second_read.of(part.first + i, shadow)) = lane.mark.behind(i);
+  }
+}
+
+/// See putWrite(). All who were here before are known.
+void GroupRaces::storeRow(const Lane &lane, const RowPart &part) {
+  GlobalShadow &shadow = dispatch_->shadow;
+  ShadowPage::Writes &last = lane.page->write, &earlier = lane.page->earlier_write;
+  uint32_t *values = &shadow.made(last.values)[part.first];
+  const ObservedAccess &access = lane.access;
+  const uint32_t of_lane = access.size / 4;
+  std::array<uint32_t, PageMarks::kRow> stored;
+  for (uint32_t i = 0; i < part.count; ++i)
+    stored[i] =
+        access.stored
+            ? access.stored[i % of_lane * access.stored_stride + lane.mark.lane + i / of_lane]
+            : 0;
+  const uint32_t row = part.first / PageMarks::kRow;
+  if (part.isWhole() && (last.marks.isRow(row) || last.marks.isEmpty(row))) {
+    uint32_t equal = 0;
+    for (uint32_t i = 0; i < PageMarks::kRow; ++i) equal += stored[i] == values[i];
+    if (last.marks.isEmpty(row) || equal == PageMarks::kRow || equal == 0) {
+      if (last.marks.isRow(row) && equal == 0) {
+        earlier.marks.putRow(row, *last.marks.who(part.first), shadow);
+        std::copy_n(values, part.count, &shadow.made(earlier.values)[part.first]);
+      }
+      std::copy_n(stored.begin(), part.count, values);
+      return last.marks.putRow(row, lane.mark, shadow);
+    }
+  }
+  for (uint32_t i = 0; i < part.count; ++i) {
+    Mark &mark = last.marks.of(part.first + i, shadow);
+    if (mark.time && ((stored[i] ^ values[i]) & maskOfBytes(mark.bytes))) {
+      earlier.marks.of(part.first + i, shadow) = mark;
+      shadow.made(earlier.values)[part.first + i] = values[i];
+    }
+    mark = lane.mark.behind(i), values[i] = stored[i];
+  }
+}
+
+/// Lanes side by side, as most are, row by row. Returns those that are to be looked at one by one.
+uint64_t GroupRaces::lookAtRows(Lane &lane) {
+  const ObservedAccess &access = lane.access;
+  if (!access.lanes || (access.size != 4 && access.size != 8 && access.size != 16))
+    return access.lanes;
+  const auto low = static_cast<uint32_t>(std::countr_zero(access.lanes));
+  const auto count = static_cast<uint32_t>(std::popcount(access.lanes));
+  const uint64_t begin = access.address[low], end = begin + uint64_t{count} * access.size;
+  if (access.lanes >> low != ~uint64_t{0} >> (64 - count)) return access.lanes;
+  uint64_t differs = begin % access.size;
+  for (uint32_t i = 0; i < count; ++i)
+    differs |= access.address[low + i] - begin - uint64_t{i} * access.size;
+  if (differs) return access.lanes;
+  constexpr uint64_t row_bytes = PageMarks::kRow * 4;
+  uint64_t left = access.lanes;
+  for (uint64_t at = begin, next; at < end; at = next) {
+    next = std::min(end, (at / row_bytes + 1) * row_bytes);
+    if (at / ShadowPage::kBytes != lane.page_number) enter(lane, at / ShadowPage::kBytes);
+    if (!lane.page) continue;
+    const auto first = static_cast<uint32_t>(low + (at - begin) / access.size);
+    const auto lanes = static_cast<uint32_t>((next - at) / access.size);
+    lane.mark.lane = first & 63, lane.mark.bytes = 15, lane.mark.part = 1;
+    const RowPart part{static_cast<uint32_t>(at % ShadowPage::kBytes / 4),
+                       static_cast<uint32_t>((next - at) / 4)};
+    if (isQuickRow(lane, part)) left &= ~(~uint64_t{0} >> (64 - lanes) << first);
+  }
+  return left;
 }
 
 /// One lane of an access, dword by dword.
@@ -427,13 +498,13 @@ void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
   lane.is_plain = access.kind != AccessKind::atomic && !access.coherent && access.size % 4 == 0;
   uint64_t last = 0;
   bool has_raced = false;
-  const bool is_done = lane.is_plain && isQuickRow(lane);
-  for (uint64_t lanes = is_done ? 0 : access.lanes; lanes; lanes &= lanes - 1) {
+  const uint64_t left = lane.is_plain ? lookAtRows(lane) : access.lanes;
+  for (uint64_t lanes = left; lanes; lanes &= lanes - 1) {
     const auto number = static_cast<unsigned>(std::countr_zero(lanes));
     const uint64_t begin = access.address[number];
     // Of lanes that load or change the same place one after the other, what holds for the first
     // holds for all.
-    if (access.kind != AccessKind::store && begin == last && lanes != access.lanes) {
+    if (access.kind != AccessKind::store && begin == last && lanes != left) {
       if (has_raced) lane.racing |= uint64_t{1} << number;
       continue;
     }
@@ -478,9 +549,9 @@ void GroupRaces::explain(const Lane &lane, Finding &f) const {
         for (const Meeting::Release &r : meeting->releases)
           if (r.done.stores + 1 < r.time) found = r;
     }
-    for (const auto *writes : {taken.page->write.get(), taken.page->earlier_write.get()}) {
-      if (found || !writes) continue;
-      const Mark &flag = writes->marks[taken.dword];
+    for (const auto *writes : {&taken.page->write, &taken.page->earlier_write}) {
+      if (found) continue;
+      const Mark flag = writes->marks.at(taken.dword);
       if (flag.time && isTooEarly(flag.wave, flag.time, flag.done()))
         found = {flag.wave, flag.time, flag.done(), flag.site}, is_store = true;
     }
@@ -525,8 +596,8 @@ void GroupRaces::learnFrom(WaveRaces &w, const Taken &taken) {
     for (const Meeting::Release &r : meeting->releases)
       if (!was_in_order || !r.in_order) hearOf(r.wave, r.time);
   }
-  if (taken.page->write) add(taken.page->write->marks[taken.dword]);
-  if (taken.page->earlier_write) add(taken.page->earlier_write->marks[taken.dword]);
+  add(taken.page->write.marks.at(taken.dword));
+  add(taken.page->earlier_write.marks.at(taken.dword));
   if (const Parts *parts = taken.page->partsOf(taken.dword))
     for (const Mark &part : parts->written) add(part);
   taken.page->unlock();

@@ -249,7 +249,16 @@ private:
   void lookAt(Lane &lane, unsigned number);
   void enter(Lane &lane, uint64_t number);
   bool isQuick(Lane &lane, uint32_t dword);
-  bool isQuickRow(Lane &lane);
+  struct RowPart { ///< dwords of a page
+    uint32_t first, count;
+    bool isWhole() const { return count == PageMarks::kRow; }
+  };
+  bool hasHeardAll(const WaveRaces &wave, const Clocks::Ptr &far, const PageMarks &marks,
+                   const RowPart &part) const;
+  bool isQuickRow(Lane &lane, const RowPart &part);
+  void loadRow(const Lane &lane, const RowPart &part);
+  void storeRow(const Lane &lane, const RowPart &part);
+  uint64_t lookAtRows(Lane &lane);
   void dword(Lane &lane, ShadowPage &page, uint32_t dword);
   void load(Lane &lane, ShadowPage &page, uint32_t dword);
   void store(Lane &lane, ShadowPage &page, uint32_t dword);

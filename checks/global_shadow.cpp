@@ -46,6 +46,16 @@ void ShadowPage::keepRest(uint32_t dword, const Mark &before, const Mark &mark) 
   displaced.back().bytes = rest & 15;
 }
 
+void PageMarks::makeRows(GlobalShadow &shadow) { shadow.made(rows_); }
+
+void PageMarks::makeSingle(uint32_t row, GlobalShadow &shadow) {
+  Marks &marks = shadow.made(single_);
+  if (!isRow(row)) return;
+  is_row_ = static_cast<uint8_t>(is_row_ & ~(1u << row));
+  const Mark &first = (*rows_)[row];
+  for (uint32_t i = 0; i < kRow; ++i) marks[row * kRow + i] = first.behind(i);
+}
+
 GlobalShadow::~GlobalShadow() { all_bytes -= bytes_; }
 
 bool GlobalShadow::take(uint64_t bytes) {

@@ -3,7 +3,8 @@
 //
 // Memory is divided into pages, which are made when somebody touches them, each with a lock of its
 // own. Marks of writes, reads, and second readers are separate, and made when needed: what is only
-// read costs four times its size, what is only written five times.
+// read costs four times its size, what is only written five times. Lanes side by side touch a whole
+// row of a page mostly: that is one mark instead of one for each dword, and looked at as one.
 //
 // Stores of equal values do not race. So the values are kept, too, and the store before the last
 // one if that does not make up for it: another wave may know of the last one alone, or store the
@@ -53,6 +54,14 @@ struct Mark {
     lag = std::min<Time>(255, time - done.stores) & 255;
     load_lag = std::min<Time>(31, time - done.loads) & 31;
   }
+  /// This is the first dword of lanes that lie side by side; the mark of one behind it.
+  Mark behind(uint32_t dwords) const {
+    const uint32_t of_lane = size() / 4;
+    Mark mark = *this;
+    mark.lane = (lane + dwords / of_lane) & 63;
+    mark.part = (1 + dwords % of_lane) & 7;
+    return mark;
+  }
 
 private:
   static constexpr std::array<uint32_t, 8> kSizes = {1, 2, 4, 8, 12, 16, 32, 64};
@@ -84,19 +93,64 @@ struct Parts {
   std::vector<Mark> written, read;
 };
 
+class GlobalShadow;
+
+/// A mark for each dword of a page.
+class PageMarks {
+public:
+  static constexpr uint32_t kDwords = 256, kRow = 32; ///< of the page, and of a row
+
+  /// Who was there. Of a row, lane and part are those of its first dword. Null: nobody.
+  const Mark *who(uint32_t dword) const {
+    if (isRow(dword / kRow)) return &(*rows_)[dword / kRow];
+    return single_ ? &(*single_)[dword] : nullptr;
+  }
+  Mark at(uint32_t dword) const {
+    const Mark *mark = who(dword);
+    if (!mark) return {};
+    return isRow(dword / kRow) ? mark->behind(dword % kRow) : *mark;
+  }
+  /// Whether one access has marked all of the row.
+  bool isRow(uint32_t row) const { return is_row_ >> row & 1; }
+  bool isEmpty(uint32_t row) const { return !isRow(row) && !single_; }
+
+  /// To be changed.
+  Mark &of(uint32_t dword, GlobalShadow &shadow) {
+    if (isRow(dword / kRow) || !single_) makeSingle(dword / kRow, shadow);
+    return (*single_)[dword];
+  }
+  /// `mark`: of the first dword.
+  void putRow(uint32_t row, const Mark &mark, GlobalShadow &shadow) {
+    if (!rows_) makeRows(shadow);
+    (*rows_)[row] = mark;
+    is_row_ = static_cast<uint8_t>(is_row_ | 1u << row);
+  }
+
+private:
+  using Marks = std::array<Mark, kDwords>;
+  using Rows = std::array<Mark, kDwords / kRow>;
+  static_assert(kDwords / kRow == 8);
+  void makeSingle(uint32_t row, GlobalShadow &shadow);
+  void makeRows(GlobalShadow &shadow);
+
+  std::unique_ptr<Marks> single_; ///< but for those in rows
+  std::unique_ptr<Rows> rows_;
+  uint8_t is_row_ = 0; ///< a bit each
+};
+
 class ShadowPage {
 public:
-  static constexpr uint32_t kBytes = 1024, kDwords = kBytes / 4;
-  using Marks = std::array<Mark, kDwords>;
+  static constexpr uint32_t kDwords = PageMarks::kDwords, kBytes = kDwords * 4;
 
   using Values = std::array<uint32_t, kDwords>;
   struct Writes { ///< plain stores, with what they stored
-    Marks marks;
-    Values values;
+    PageMarks marks;
+    std::unique_ptr<Values> values; ///< null: there are none
+    uint32_t valueOf(uint32_t dword) const { return values ? (*values)[dword] : 0; }
   };
 
-  std::unique_ptr<Writes> write, earlier_write;
-  std::unique_ptr<Marks> read, second_read;
+  Writes write, earlier_write;
+  PageMarks read, second_read;
   std::array<uint64_t, kDwords / 64> polled{}; ///< dwords that coherent loads have read
   std::unique_ptr<std::array<std::unique_ptr<Meeting>, kDwords>> meetings;
   std::unique_ptr<std::unordered_map<uint32_t, Parts>> parts;

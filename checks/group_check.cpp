@@ -164,7 +164,9 @@ void GroupCheck::lds(const ObservedWave &wave, const ObservedAccess &access, con
     manner = LdsShadow::Manner::polls;
   if (races && access.kind == AccessKind::store && isOnePlace(access))
     manner = LdsShadow::Manner::tells;
-  for (uint64_t lanes = races ? access.lanes : 0; lanes; lanes &= lanes - 1) {
+  const bool is_done =
+      races && manner == LdsShadow::Manner::plain && shadow_.readsOnly(wave.number, access);
+  for (uint64_t lanes = races && !is_done ? access.lanes : 0; lanes; lanes &= lanes - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
     if (!shadow_.race(wave.number, lane, access, other, manner)) continue;
     if (!racing) first_other = other;

@@ -23,7 +23,8 @@ void LdsShadow::begin(uint32_t waves, uint32_t bytes) {
     cells_.resize((bytes + 3) / 4), values_.resize(cells_.size());
   meetings_.clear();
   parts_.clear();
-  has_released_ = false;
+  has_released_ = has_stored_ = false;
+  reads_count_ = 0;
   written_.assign((bytes + 63) / 64, 0);
 }
 
@@ -33,14 +34,17 @@ void LdsShadow::barrier() {
   std::ranges::fill(clocks_, latest);
   for (uint32_t w = 0; w < waves_; ++w) heard(w, w) = latest + 1;
   parts_.clear();
+  reads_count_ = 0, has_stored_ = false;
 }
 
 void LdsShadow::arrive(uint32_t wave) {
+  markReads();
   for (uint32_t w = 0; w < waves_; ++w) arriving_[w] = std::max(arriving_[w], heard(wave, w));
   ++heard(wave, wave); // what comes now was not told
 }
 
 void LdsShadow::leave(uint32_t wave) {
+  markReads();
   for (uint32_t w = 0; w < waves_; ++w)
     if (w != wave) heard(wave, w) = std::max(heard(wave, w), arrived_[w]);
 }
@@ -190,8 +194,45 @@ bool LdsShadow::raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &
   return met != nullptr;
 }
 
+bool LdsShadow::readsOnly(uint32_t wave, const ObservedAccess &access) {
+  if (access.kind != AccessKind::load || has_stored_ || !meetings_.empty()) return false;
+  if (reads_count_ == kMostReads) markReads();
+  if (reads_.size() <= reads_count_) reads_.resize(std::max<std::size_t>(16, 2 * reads_.size()));
+  Read &read = reads_[reads_count_++];
+  read.pc = access.pc, read.lanes = access.lanes, read.wave = wave;
+  read.size = access.size, read.data = access.data;
+  constexpr uint64_t outside = ~uint32_t{0};
+  for (std::size_t i = 0; i < read.address.size(); ++i)
+    read.address[i] = static_cast<uint32_t>(std::min(access.address[i], outside));
+  return true;
+}
+
+/// Clocks are still as they were when each of them was made.
+void LdsShadow::markReads() {
+  for (std::size_t i = 0; i < reads_count_; ++i) {
+    const Read &read = reads_[i];
+    std::array<uint64_t, 64> address;
+    std::ranges::copy(read.address, address.begin());
+    ObservedAccess access;
+    access.pc = read.pc, access.lanes = read.lanes, access.address = address.data();
+    access.size = read.size, access.data = read.data, access.space = AccessSpace::lds;
+    Other other;
+    for (uint64_t lanes = read.lanes; lanes; lanes &= lanes - 1)
+      raceInLane(read.wave, static_cast<unsigned>(std::countr_zero(lanes)), access, other,
+                 Manner::plain);
+  }
+  reads_count_ = 0;
+}
+
 bool LdsShadow::race(uint32_t wave, unsigned lane, const ObservedAccess &access, Other &other,
                      Manner manner) {
+  if (reads_count_) markReads();
+  has_stored_ |= access.kind != AccessKind::load;
+  return raceInLane(wave, lane, access, other, manner);
+}
+
+bool LdsShadow::raceInLane(uint32_t wave, unsigned lane, const ObservedAccess &access, Other &other,
+                           Manner manner) {
   const uint64_t begin = access.address[lane], end = begin + access.size;
   if (end > bytes_ || end < begin) return false; // not LDS: another check's matter
   bool found = false;

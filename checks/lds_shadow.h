@@ -14,6 +14,8 @@
 
 #include <fade/observer.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -45,6 +47,9 @@ public:
   /// do not race.
   bool race(uint32_t wave, unsigned lane, const ObservedAccess &access, Other &other,
             Manner manner = Manner::plain);
+  /// All lanes of a load at once, where it races with nobody: none has stored since the last
+  /// barrier. False: each lane is to be looked at by race().
+  bool readsOnly(uint32_t wave, const ObservedAccess &access);
   /// All lanes of an access were looked at by race().
   void endAccess(uint32_t wave);
   void barrier();
@@ -123,6 +128,8 @@ private:
   /// Of `before`, what `mark` has not touched, and of what was kept so far.
   void keepRest(uint64_t dword, const Mark &before, const Mark &mark,
                 std::vector<Mark> Parts::*displaced);
+  bool raceInLane(uint32_t wave, unsigned lane, const ObservedAccess &access, Other &other,
+                  Manner manner);
   bool raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &access, uint64_t at,
                    uint8_t bytes, Manner manner, Other &other);
   /// A poll has seen this store.
@@ -142,6 +149,20 @@ private:
   void acquire(uint32_t wave, const Meeting &meeting);
   void release(uint32_t wave, Meeting &meeting);
 
+  /// Loads that race with nobody are marked when somebody stores; a barrier comes before that
+  /// mostly, after which nobody asks for them.
+  struct Read {
+    uint64_t pc, lanes;
+    uint32_t wave, size;
+    uint16_t data;
+    std::array<uint32_t, 64> address;
+  };
+  static constexpr std::size_t kMostReads = 256;
+  void markReads();
+
+  std::vector<Read> reads_;
+  std::size_t reads_count_ = 0;
+  bool has_stored_ = false;                        ///< anybody, since the last barrier
   std::unordered_map<uint64_t, Meeting> meetings_; ///< by dword
   std::unordered_map<uint64_t, Parts> parts_;      ///< since the last barrier
   bool has_released_ = false;                      ///< in the access that is being looked at

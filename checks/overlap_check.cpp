@@ -25,9 +25,9 @@ struct Touched {
 
 Touched touchedOf(ShadowPage &page, uint32_t dword) {
   Touched t;
-  if (page.write) t.write = page.write->marks[dword], t.value = page.write->values[dword];
-  if (page.read) t.read = (*page.read)[dword];
-  if (page.second_read) t.second_read = (*page.second_read)[dword];
+  t.write = page.write.marks.at(dword), t.value = page.write.valueOf(dword);
+  t.read = page.read.at(dword);
+  t.second_read = page.second_read.at(dword);
   t.parts = page.partsOf(dword);
   t.is_polled = page.isPolled(dword);
   if (const Meeting *meeting = page.meeting(dword))
@@ -133,8 +133,8 @@ HostTalk talkOf(const EndedDispatch &dispatch) {
   HostTalk talk;
   dispatch.races->shadow.forPages([&](uint64_t number, ShadowPage &page) {
     bool tells = page.meetings != nullptr;
-    if (page.write)
-      for (const Mark &mark : page.write->marks) tells |= mark.time && mark.tells;
+    for (uint32_t dword = 0; dword < ShadowPage::kDwords; ++dword)
+      if (const Mark *mark = page.write.marks.who(dword)) tells |= mark->time && mark->tells;
     bool listens = false;
     for (const uint64_t polled : page.polled) listens |= polled != 0;
     if (!tells && !listens) return;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <random>
 #include <thread>
 
 namespace fade::checks {
@@ -55,6 +56,24 @@ public:
                    uint32_t size = 0) {
     const auto all = static_cast<uint32_t>(values.size() * 4);
     return access(wave, AccessKind::store, at, false, size ? size : all, values);
+  }
+  /// Lanes side by side, which store what their addresses have in `memory`. `turned`: the last lane
+  /// is the first one. Whether any lane races.
+  bool row(uint32_t wave, AccessKind kind, uint64_t at, uint32_t size, uint32_t lanes,
+           const std::vector<uint32_t> &memory, bool turned) {
+    uint64_t addresses[64] = {};
+    std::vector<uint32_t> stored(4 * 64);
+    for (uint32_t i = 0; i < lanes; ++i) {
+      const uint32_t of = turned ? lanes - 1 - i : i;
+      addresses[i] = at + uint64_t{of} * size;
+      for (uint32_t k = 0; k < size / 4; ++k) stored[k * 64 + i] = memory[of * size / 4 + k];
+    }
+    ObservedAccess a;
+    a.pc = 0x100, a.lanes = ~uint64_t{0} >> (64 - lanes), a.address = addresses, a.size = size;
+    a.kind = kind, a.stored = stored.data();
+    const uint64_t before = reporter_.reported();
+    members_[wave / 2].access(of(wave), a, reporter_);
+    return reporter_.reported() != before;
   }
   bool loadByte(uint32_t wave, uint64_t at) { return access(wave, AccessKind::load, at, false, 1); }
   bool storeByte(uint32_t wave, uint64_t at) {
@@ -107,6 +126,36 @@ TEST(GlobalRace, ABarrierOrdersTheWavesOfAWorkgroupAndNobodyElse) {
   EXPECT_FALSE(g.load(1, kData));
   EXPECT_TRUE(g.load(2, kData));
   EXPECT_TRUE(g.store(4, kData)); // those have read it
+}
+
+// Lanes in another order are looked at one by one.
+TEST(GlobalRace, RowsOfLanesRaceAsTheirLanesDo) {
+  std::mt19937 random(7);
+  const auto draw = [&](uint32_t below) { return static_cast<uint32_t>(random() % below); };
+  uint64_t racing = 0, fine = 0;
+  for (int round = 0; round < 300; ++round) {
+    Grid rows("gfx90a"), lanes("gfx90a");
+    for (int step = 0; step < 60; ++step) {
+      if (draw(6) == 0) {
+        const uint32_t group = draw(4);
+        rows.barrier(group), lanes.barrier(group);
+        continue;
+      }
+      const uint32_t wave = draw(8), size = 4u << draw(3);
+      const AccessKind kind = draw(3) ? AccessKind::load : AccessKind::store;
+      const uint32_t count = draw(4) ? 64 : 1 + draw(64);
+      const uint64_t at = kData + (draw(4) ? draw(8) * 256u : draw(512) * size);
+      std::vector<uint32_t> memory(4 * 64, draw(2)); // mostly what others store, too
+      if (draw(2))
+        for (uint32_t &value : memory) value = draw(2);
+      const bool found = rows.row(wave, kind, at, size, count, memory, false);
+      ASSERT_EQ(found, lanes.row(wave, kind, at, size, count, memory, true))
+          << "round " << round << ", step " << step;
+      ++(found ? racing : fine);
+    }
+  }
+  EXPECT_GT(racing, 500u);
+  EXPECT_GT(fine, 500u);
 }
 
 TEST(GlobalRace, ASplitBarrierOrdersWhatIsBeforeTheSignalWithWhatIsBehindTheWait) {

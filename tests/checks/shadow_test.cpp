@@ -24,7 +24,7 @@ public:
     const uint64_t addresses[64] = {address};
     a.pc = 0x100 + wave, a.lanes = 1, a.address = addresses, a.size = size, a.kind = kind;
     a.returns = returns;
-    const bool found = shadow.race(wave, 0, a, other);
+    const bool found = !shadow.readsOnly(wave, a) && shadow.race(wave, 0, a, other);
     shadow.endAccess(wave);
     return found;
   }
@@ -54,6 +54,27 @@ TEST(LdsRace, StoresOfEqualValuesDoNotRaceByteByByte) {
   EXPECT_FALSE(g.storeValues(1, 20, {2, 3}));
   EXPECT_FALSE(g.storeValues(2, 16, {1, 2, 3}));
   EXPECT_TRUE(g.storeValues(3, 16, {1, 2, 4}));
+}
+
+TEST(LdsRace, LoadsBeforeAnyStoreAreKnownToTheStoreThatComesThen) {
+  Group g(3);
+  EXPECT_FALSE(g.load(0, 0));
+  EXPECT_FALSE(g.load(1, 4));
+  EXPECT_FALSE(g.store(1, 4));
+  EXPECT_TRUE(g.store(1, 0));
+  EXPECT_EQ(g.other.wave, 0u);
+  EXPECT_EQ(g.other.kind, AccessKind::load);
+  g.shadow.barrier();
+  EXPECT_FALSE(g.load(2, 8));
+  g.shadow.barrier();
+  EXPECT_FALSE(g.store(0, 8));
+}
+
+TEST(LdsRace, OfMoreLoadsThanArePutOffNoneIsForgotten) {
+  constexpr uint32_t loads = 1000;
+  Group g(2, loads * 4);
+  for (uint32_t i = 0; i < loads; ++i) EXPECT_FALSE(g.load(0, i * 4));
+  for (uint32_t i = 0; i < loads; ++i) EXPECT_TRUE(g.store(1, i * 4)) << i;
 }
 
 // gfx12: what a wave does between its signal and its wait is in order with nobody.
