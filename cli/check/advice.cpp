@@ -224,6 +224,11 @@ std::string adviceOf(const FoundFinding &f) {
     return "record an event behind hipMallocAsync, and let the stream that uses the memory wait "
            "for it (hipStreamWaitEvent)";
   case Problem::array_bounds: {
+    const auto reach = static_cast<ArrayReach>(f.raw.waves);
+    if (reach == ArrayReach::across || reach == ArrayReach::merged)
+      return fmt::format("{} has {} bytes: check the index, or how often the loop runs that was "
+                         "unrolled",
+                         f.rule, f.raw.limit);
     const uint64_t count = f.raw.place.size != 0 ? f.raw.limit / f.raw.place.size : 0;
     return fmt::format("{} has {} {}: check the index before the access", f.rule, count,
                        count == 1 ? "element" : "elements");

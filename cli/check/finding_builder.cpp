@@ -3,6 +3,7 @@
 #include "check/array_bounds.h"
 #include "check/finding_places.h"
 #include "check/race_order.h"
+#include "check/variable_bounds.h"
 #include "codeobj/demangle.h"
 #include "codeobj/instruction.h"
 #include "fade/observer.h"
@@ -116,7 +117,7 @@ FoundFinding findingOf(const Span &span, const ArrayUse &use, const OutOfArray &
   raw.place = out.is_high ? span.high : span.low;
   raw.limit = use.array.size;
   raw.distance = out.distance;
-  raw.waves = out.has_distance;
+  raw.waves = static_cast<uint32_t>(out.has_distance ? ArrayReach::element : ArrayReach::unknown);
   FoundFinding f = findingOf(raw, file, objects, lines);
   f.rule = use.array.name;
   const LoadedCode &code = objects.get(span.low.code - 1);
@@ -154,6 +155,76 @@ std::optional<codeobj::SourceArray> arrayAt(const Span &span, const LoadedCode &
   return arrayOf(*code.map, place, wholeSourceLine);
 }
 
+/// Of what an instruction touched, a variable and the first byte behind its end.
+struct OutOfVariable {
+  const codeobj::Symbol *variable = nullptr;
+  bool is_high = true, is_across = true;
+};
+
+std::vector<codeobj::Instruction> instructionsFrom(const LoadedCode &code, uint64_t from,
+                                                   uint64_t size, std::size_t most) {
+  for (; size >= 4; size = size / 2 & ~uint64_t{3})
+    if (const auto bytes = code.object->code(from, size); bytes)
+      return code.disassembler->disassemble(*bytes, from, most);
+  return {};
+}
+
+/// The address that a scalar load's constant offset is counted from.
+std::optional<uint64_t> scalarBaseOf(const Place &at, const LoadedCode &code) {
+  constexpr uint64_t furthest = 1 << 14;
+  for (const codeobj::Symbol &symbol : code.object->symbols()) {
+    if (symbol.type != STT_FUNC || at.address - symbol.value >= symbol.size ||
+        at.address - symbol.value > furthest)
+      continue;
+    std::vector<std::string> texts;
+    std::vector<uint64_t> addresses;
+    for (const codeobj::Instruction &one :
+         instructionsFrom(code, symbol.value, std::min(symbol.size, furthest), furthest)) {
+      if (one.address > at.address) break;
+      texts.push_back(one.text), addresses.push_back(one.address);
+    }
+    if (addresses.empty() || addresses.back() != at.address) return std::nullopt;
+    return scalarBase(texts, addresses);
+  }
+  return std::nullopt;
+}
+
+std::optional<OutOfVariable> outOfVariable(const Span &span, const LoadedCode &code,
+                                           uint64_t delta) {
+  const auto isProgram = [](const codeobj::Symbol *s) { return s && !s->name.ends_with(".kd"); };
+  for (const bool is_high : {true, false}) {
+    const uint64_t address = (is_high ? span.highest : span.lowest) - delta;
+    const codeobj::Symbol *symbol = variableAt(*code.object, address);
+    if (!isProgram(symbol) || address + span.size <= symbol->value + symbol->size) continue;
+    std::vector<std::string> following;
+    for (const codeobj::Instruction &one : instructionsFrom(code, span.low.address, 2048, 256))
+      following.push_back(one.text);
+    if (isAcrossEnd({address, span.size}, {symbol->value, symbol->size}, following))
+      return OutOfVariable{symbol, is_high, true};
+  }
+  if (span.lowest != span.highest) return std::nullopt;
+  const auto base = scalarBaseOf(span.low, code);
+  const codeobj::Symbol *meant = base ? variableAt(*code.object, *base) : nullptr;
+  const uint64_t address = span.lowest - delta;
+  if (!isProgram(meant) || address < meant->value + meant->size) return std::nullopt;
+  return OutOfVariable{meant, true, false};
+}
+
+FoundFinding findingOf(const Span &span, const OutOfVariable &out, const FindingFile &file,
+                       CodeObjects &objects, codeobj::HostLines &lines) {
+  const uint64_t delta = file.code(span.low.code - 1).delta;
+  codeobj::SourceArray array;
+  array.name = codeobj::demangle(std::string(out.variable->name));
+  array.size = out.variable->size, array.element = span.size, array.address = out.variable->value;
+  const uint64_t end = array.address + array.size, begin = span.lowest - delta;
+  OutOfArray beyond{0, out.is_high, true, out.is_across ? 0 : static_cast<int64_t>(begin - end)};
+  Span known = span;
+  if (out.is_across) (out.is_high ? known.highest : known.lowest) = end + delta;
+  FoundFinding f = findingOf(known, {0, array, 0, 0}, beyond, file, objects, lines);
+  f.raw.waves = static_cast<uint32_t>(out.is_across ? ArrayReach::across : ArrayReach::merged);
+  return f;
+}
+
 } // namespace
 
 void readSpans(const FindingFile &file, CodeObjects &objects, codeobj::HostLines &lines,
@@ -164,12 +235,16 @@ void readSpans(const FindingFile &file, CodeObjects &objects, codeobj::HostLines
     if (span.low.code == 0 || span.low.code != span.high.code || span.highest < span.lowest)
       continue;
     const LoadedCode &code = objects.get(span.low.code - 1);
-    if (!code.object || !code.map || !code.disassembler) continue;
-    if (!code.map->hasOwnPlace(span.low.address)) continue;
-    auto array = arrayAt(span, code);
+    if (!code.object || !code.disassembler) continue;
     const bool in_lds = static_cast<AccessSpace>(span.space) == AccessSpace::lds;
-    if (!array || array->in_lds != in_lds || array->element != span.size) continue;
     const uint64_t delta = in_lds ? 0 : file.code(span.low.code - 1).delta;
+    const bool has_place = code.map && code.map->hasOwnPlace(span.low.address);
+    auto array = has_place ? arrayAt(span, code) : std::nullopt;
+    if (!array || array->in_lds != in_lds || array->element != span.size) {
+      if (const auto out = in_lds ? std::nullopt : outOfVariable(span, code, delta))
+        found.push_back(findingOf(span, *out, file, objects, lines));
+      continue;
+    }
     uses[{span.kernel, span.low.code, span.space}].push_back(
         {i, std::move(*array), span.lowest - delta, span.highest - delta + span.size});
   }

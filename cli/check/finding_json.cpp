@@ -155,7 +155,8 @@ void writeFinding(JsonWriter &json, const FoundFinding &f) {
         json.object("array", [&] {
           json.field("name", f.rule);
           json.field("size", f.raw.limit);
-          if (f.raw.waves != 0) json.field("distance", f.raw.distance);
+          if (static_cast<ArrayReach>(f.raw.waves) != ArrayReach::unknown)
+            json.field("distance", f.raw.distance);
           putUnlessNone(json, "hits", f.cure);
         });
       if (static_cast<Problem>(f.raw.problem) == Problem::polls) {

@@ -73,7 +73,9 @@ std::string arrayText(const FoundFinding &f) {
   const std::string array =
       fmt::format("array {}, {}{}", f.rule, bytes(f.raw.limit), in_lds ? " of LDS" : "");
   const std::string hit = f.cure.empty() || f.cure == f.rule ? "" : ": it hits " + f.cure;
-  if (f.raw.waves == 0) return fmt::format("outside of {}{}", array, hit);
+  const auto reach = static_cast<ArrayReach>(f.raw.waves);
+  if (reach == ArrayReach::unknown) return fmt::format("outside of {}{}", array, hit);
+  if (reach == ArrayReach::across) return fmt::format("across the end of {}{}", array, hit);
   if (f.raw.distance < 0)
     return fmt::format("{} before {}{}", bytes(static_cast<uint64_t>(-f.raw.distance)), array, hit);
   return f.raw.distance == 0

@@ -38,6 +38,14 @@ struct FoundAllocation {
   FoundFrame freed_by;     ///< likewise; without a file: not freed, or unknown
 };
 
+/// Where an access that is not within its array lies (Finding::waves of array_bounds).
+enum class ArrayReach : uint32_t {
+  unknown, ///< outside of it
+  element, ///< at Finding::distance from its end; one element
+  across,  ///< in it and behind it; of several elements
+  merged,  ///< at Finding::distance; of several elements
+};
+
 struct FoundFinding {
   checks::Finding raw{};
   std::string id;        ///< the same in other runs, also when lines move

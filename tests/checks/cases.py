@@ -3,7 +3,7 @@
 
 A line that ends with "// finds: CHECK" must have a finding of that check, on this line or, of a race, as its other side; one with
 "// may: CHECK" has one on some GPUs; findings of the same cause may be details of another one; "// finds: CHECK on gfx9" only on GPUs whose name begins so; one that says "optimized" need not have one at -O0, where atomics return values that nobody uses,
-and stores are waited for whether or not the source has a fence. Behind "says:" is what the message or the advice must have. No other line may have one. A leak is at the line that allocates. A clean program has no finding
+and stores are waited for whether or not the source has a fence; one that says "unless O1" need not have one at that level. Behind "says:" is what the message or the advice must have. No other line may have one. A leak is at the line that allocates. A clean program has no finding
 at all. Either way the program ends as it would have.
 """
 import argparse
@@ -21,7 +21,7 @@ def expected(source, word, level, gpu):
         match = re.search(rf"//.*\b{word}: (\w+)(?: on (\w+))?", line)
         if match and not gpu.startswith(match.group(2) or ""):
             continue
-        may_miss = level == "O0" and "optimized" in line
+        may_miss = (level == "O0" and "optimized" in line) or f"unless {level}" in line
         if match and not (word == "finds" and may_miss):
             found[number] = match.group(1)
         elif word == "may" and may_miss:

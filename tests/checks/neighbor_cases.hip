@@ -98,6 +98,37 @@ template <bool broken> __global__ void apply(float *out, int n) {
   }
 }
 
+// ---- loops that are unrolled: one instruction loads several elements
+__constant__ float taps[9] = {1, 2, 3};
+__constant__ float gains[16] = {4, 5, 6};
+__constant__ int steps_of[5] = {1, 2, 3, 4, 5};
+__constant__ int others_of[8] = {6, 7, 8};
+__constant__ int three[3] = {1, 2, 3};
+__constant__ unsigned char letters[3] = {1, 2, 3};
+// At -O1 each element has a load and an address of its own, all under one line: the wrong one is
+// that of the next array.
+template <bool broken> __global__ void stencil(const float *in, float *out) {
+  const unsigned i = threadIdx.x;
+  float sum = 0;
+#pragma unroll
+  for (int k = 0; k < (broken ? 10 : 9); ++k)
+    sum += taps[k] * in[(i + k) % 64]; // finds: memory, unless O1 says: array taps, 36 bytes: it hits gains
+  out[i] = sum + gains[i % 16];
+}
+template <bool broken> __global__ void by_four(const int *in, int *out, int n) {
+  const unsigned i = threadIdx.x;
+  int sum = 0;
+#pragma unroll 4
+  for (int k = 0; k < n; ++k)
+    sum += steps_of[k] * in[(i + k) % 64]; // finds: memory says: array steps_of, 20 bytes: it hits others_of
+  out[i] = sum + others_of[i % 8];
+}
+// An instruction loads four of three: there is none for three.
+__global__ void of_three(const int *in, int *out) {
+  int sum = three[0] * in[0] + three[1] * in[1] + three[2] * in[2];
+  out[threadIdx.x] = sum + letters[0] * letters[2];
+}
+
 // ---- clean, but not simple
 #define LAST(array) array[63]
 template <int kind> __device__ float own(const float *in) {
@@ -152,6 +183,9 @@ template <bool broken> int run() {
   pairs<broken><<<1, 64>>>(ints.data, results.data);
   ends<broken><<<1, 64>>>(ints.data, results.data);
   apply<broken><<<1, 64>>>(out.data, 3);
+  stencil<broken><<<1, 64>>>(in.data, out.data);
+  by_four<broken><<<1, 64>>>(ints.data, results.data, broken ? 6 : 5);
+  of_three<<<1, 64>>>(ints.data, results.data);
   for (int n = 0; n < 16; ++n) tricky<<<1, 64>>>(in.data, out.data, n);
   finish();
   std::printf("done\n");
