@@ -101,8 +101,9 @@ void GroupRaces::begin(DispatchRaces &dispatch, const ObservedGroup &group) {
     w.seen = w.fresh = nullptr;
     w.taken.clear(), w.lately.fill({}), w.lately_count = 0;
     w.global_barriers = 0, w.took_global_barrier = false;
+    w.has_stored = false;
   }
-  arriving_ = arrived_ = {std::vector<Time>(count_), nullptr, nullptr, 0};
+  arriving_ = arrived_ = {std::vector<Time>(count_), nullptr, nullptr, 0, false};
 }
 
 ShadowPage *GroupRaces::page(uint64_t address) {
@@ -493,7 +494,12 @@ void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
   lane.mark.setDone(lane.done);
   lane.mark.tells = access.kind == AccessKind::store && has_stored_ && lane.mark.lag == 1 &&
                     lane.mark.load_lag == 1;
+  // One that is the first of its wave tells nobody that others are done.
+  if (lane.mark.tells && w.has_stored && access.lanes)
+    if (ShadowPage *told = page(access.address[std::countr_zero(access.lanes)]))
+      told->tells.store(true, std::memory_order_relaxed);
   has_stored_ |= access.kind != AccessKind::load;
+  w.has_stored |= access.kind != AccessKind::load;
   if (access.kind == AccessKind::atomic && (ordered_ = onlyPage(access))) ordered_->order.lock();
   lane.is_plain = access.kind != AccessKind::atomic && !access.coherent && access.size % 4 == 0;
   uint64_t last = 0;
@@ -679,6 +685,7 @@ void GroupRaces::barrierPassed() {
   for (uint32_t i = 0; i < count_; ++i) {
     WaveRaces &w = waves_[i];
     w.seen = seen, w.fresh = fresh, w.heard = heard, w.global_barriers = global_barriers;
+    w.has_stored = has_stored_;
     dispatch_->histories.add(w.id, w.now + 1, known);
   }
 }
@@ -688,6 +695,7 @@ void GroupRaces::arrive(const ObservedWave &wave) {
   arriving_.seen = Clocks::join(arriving_.seen, w.seen);
   arriving_.fresh = Clocks::join(arriving_.fresh, w.fresh);
   arriving_.global_barriers = std::max(arriving_.global_barriers, w.global_barriers);
+  arriving_.has_stored |= w.has_stored;
   for (uint32_t i = 0; i < count_; ++i)
     arriving_.heard[i] = std::max(arriving_.heard[i], i == wave.number ? w.now : w.heard[i]);
 }
@@ -697,6 +705,7 @@ void GroupRaces::leave(const ObservedWave &wave) {
   WaveRaces &w = of(wave);
   w.seen = Clocks::join(w.seen, arrived_.seen), w.fresh = Clocks::join(w.fresh, arrived_.fresh);
   w.global_barriers = std::max(w.global_barriers, arrived_.global_barriers);
+  w.has_stored |= arrived_.has_stored;
   for (uint32_t i = 0; i < count_; ++i) w.heard[i] = std::max(w.heard[i], arrived_.heard[i]);
   remember(w);
 }

@@ -194,6 +194,7 @@ private:
     uint32_t lately_count = 0;
     uint32_t global_barriers = 0; ///< that its workgroup has come to, as far as it knows
     bool took_global_barrier = false;
+    bool has_stored = false; ///< or another one has, before a barrier of the workgroup
 
     /// What those can rely on who learn from it now.
     Done done() const {
@@ -205,6 +206,7 @@ private:
     std::vector<Time> heard;
     Clocks::Ptr seen, fresh;
     uint32_t global_barriers = 0;
+    bool has_stored = false;
   };
   struct Lane { ///< what is being looked at
     const ObservedAccess &access;

@@ -152,6 +152,7 @@ public:
   Writes write, earlier_write;
   PageMarks read, second_read;
   std::array<uint64_t, kDwords / 64> polled{}; ///< dwords that coherent loads have read
+  std::atomic<bool> tells{false}; ///< a wave has stored here behind others that were waited for
   std::unique_ptr<std::array<std::unique_ptr<Meeting>, kDwords>> meetings;
   std::unique_ptr<std::unordered_map<uint32_t, Parts>> parts;
   std::mutex order; ///< held from before an atomic is noted until it was made

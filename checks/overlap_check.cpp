@@ -132,9 +132,7 @@ struct HostTalk {
 HostTalk talkOf(const EndedDispatch &dispatch) {
   HostTalk talk;
   dispatch.races->shadow.forPages([&](uint64_t number, ShadowPage &page) {
-    bool tells = page.meetings != nullptr;
-    for (uint32_t dword = 0; dword < ShadowPage::kDwords; ++dword)
-      if (const Mark *mark = page.write.marks.who(dword)) tells |= mark->time && mark->tells;
+    const bool tells = page.meetings != nullptr || page.tells.load(std::memory_order_relaxed);
     bool listens = false;
     for (const uint64_t polled : page.polled) listens |= polled != 0;
     if (!tells && !listens) return;

@@ -157,12 +157,44 @@ template <bool broken> void run_pool(Streams &s) {
   finish();
 }
 
+// ---- several waves store results to host memory: none of them is a flag
+template <bool broken> __global__ void results(const int *p, int *host) {
+  host[threadIdx.x] = p[threadIdx.x] + 1; // finds: race says: hipMemcpyAsync reads
+}
+template <bool broken> __global__ void used_by_many(const int *p, int *host) {
+  host[threadIdx.x] = p[threadIdx.x] + 2; // finds: memory says: hipFreeAsync of memory that a kernel may still load from
+}
+template <bool broken> void run_results(Streams &s, const int *p, int *out) {
+  int *host;
+  HIP(hipHostMalloc(reinterpret_cast<void **>(&host), 4096));
+  results<broken><<<1, 256, 0, s.a>>>(p, host);
+  if (!broken) s.order(s.a, s.b);
+  HIP(hipMemcpyAsync(out, host, 1024, hipMemcpyHostToDevice, s.b)); // finds: race
+  finish();
+  int *pool;
+  HIP(hipMallocAsync(reinterpret_cast<void **>(&pool), 1024, s.a));
+  HIP(hipMemsetAsync(pool, 0, 1024, s.a));
+  s.order(s.a, s.b);
+  used_by_many<broken><<<1, 256, 0, s.b>>>(pool, host);
+  if (!broken) s.order(s.b, s.a);
+  HIP(hipFreeAsync(pool, s.a)); // finds: memory
+  finish();
+  HIP(hipHostFree(host));
+}
+
 // ---- clean, but not simple
 __global__ void fill(int *p, int value) { p[threadIdx.x] = value; }
 __global__ void tell(int *p, int *flag) {
   p[threadIdx.x] = 9;
   __threadfence_system();
   if (threadIdx.x == 0) __hip_atomic_store(flag, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+// One wave tells the host that all of them are done.
+__global__ void tell_for_all(int *p, int *flag) {
+  if (threadIdx.x < 192) p[threadIdx.x] = 9;
+  __threadfence_system();
+  __syncthreads();
+  if (threadIdx.x == 255) __hip_atomic_store(flag, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 __global__ void listen(int *out, const int *p, const int *flag) {
   while (__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) == 0)
@@ -199,6 +231,12 @@ void run_tricky(Streams &s, int *p, int *q, int *pinned) {
   HIP(hipHostMalloc(reinterpret_cast<void **>(&flag), 8));
   __atomic_store_n(flag, 0, __ATOMIC_RELEASE);
   tell<<<1, 64, 0, s.a>>>(p, flag);
+  while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) == 0) {
+  }
+  HIP(hipMemcpyAsync(pinned, p, 256, hipMemcpyDeviceToHost, s.b));
+  finish();
+  __atomic_store_n(flag, 0, __ATOMIC_RELEASE);
+  tell_for_all<<<1, 256, 0, s.a>>>(p, flag);
   while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) == 0) {
   }
   HIP(hipMemcpyAsync(pinned, p, 256, hipMemcpyDeviceToHost, s.b));
@@ -243,6 +281,7 @@ template <bool broken> int run() {
     run_registered<broken>(s, out.data);
     run_tricky(s, p.data, q.data, pinned);
     run_pool<broken>(s);
+    run_results<broken>(s, p.data, out.data);
     HIP(hipHostFree(pinned));
   }
   std::printf("done\n");

@@ -20,8 +20,7 @@ TEST(VariableBounds, WhatNobodyReadsWasNotMeant) {
   const Variable three{0x1000, 12};
   const std::string load = "s_load_dwordx4 s[4:7], s[0:1], 0x0";
   EXPECT_FALSE(isAcrossEnd({0x1000, 16}, three, {load, "s_mul_i32 s6, s6, s5", "s_endpgm"}));
-  EXPECT_FALSE(
-      isAcrossEnd({0x1000, 16}, three, {load, "s_mov_b32 s7, 0", "s_mul_i32 s6, s6, s7"}));
+  EXPECT_FALSE(isAcrossEnd({0x1000, 16}, three, {load, "s_mov_b32 s7, 0", "s_mul_i32 s6, s6, s7"}));
   EXPECT_TRUE(isAcrossEnd({0x1000, 16}, three, {load, "s_mul_i32 s6, s6, s7"}));
   EXPECT_TRUE(isAcrossEnd({0x1000, 16}, three, {load, "s_cmp_eq_u32 s7, s6"}));
   // Bytes of a dword that is loaded whole.
