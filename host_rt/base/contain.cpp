@@ -99,10 +99,14 @@ void handleCrashes() noexcept {
   }
 }
 
-void giveUpThread() noexcept {
+void blockSignals() noexcept {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
+}
+
+void giveUpThread() noexcept {
+  blockSignals();
   while (true) pause();
 }
 

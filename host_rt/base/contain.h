@@ -30,6 +30,9 @@ std::string crashText(int signal);
 /// and so does its part of the heap, which no new thread gets.
 [[noreturn]] void giveUpThread() noexcept;
 
+/// No signal is handled in this thread any more.
+void blockSignals() noexcept;
+
 /// From the handler of a signal: if this thread is inside of a contained call, that call ends and
 /// this one does not return.
 void onCrash(int signal) noexcept;

@@ -2,13 +2,19 @@
 
 #include "base/contain.h"
 #include "base/diagnostics.h"
+#include "base/heap_watch.h"
 #include "base/own_heap.h"
 #include "fade/decode.h"
 #include "stream/trace_writer.h"
 
 #include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <unistd.h>
 #include <utility>
 
 namespace fade {
@@ -19,10 +25,33 @@ constexpr std::size_t kEndedQueue = 1024;
 // How often a reporter that takes its time is looked at.
 constexpr auto kShortestLook = std::chrono::milliseconds(1);
 constexpr auto kLongestLook = std::chrono::milliseconds(500);
+// How long free() may take at most.
+constexpr auto kHeapPatience = std::chrono::seconds(5);
 
 int findWave(const void *waves, fade_u32 wave, fade_wave_begin *out) {
   const auto *table = static_cast<const WaveTable *>(waves);
   return table && table->find(wave, *out) ? 1 : 0;
+}
+
+/// As without the handling of crashes: whoever needs this heap would wait forever. Allocates
+/// nothing.
+[[noreturn]] void endWithLockedHeap(const LoadedHandler &handler,
+                                    const LoadedHandler::Crash &crash) noexcept {
+  std::array<char, 512> text{};
+  const char *const signal_name = sigabbrev_np(crash.signal);
+  const int length = std::snprintf(
+      text.data(), text.size(),
+      "fade: handler %s: it crashed (SIG%s) in %s while it allocated, in a part of the heap that "
+      "the application uses, too (MALLOC_ARENA_MAX, or very many threads): the process ends\n",
+      handler.name(), signal_name ? signal_name : "?", crash.call);
+  writeStderr({text.data(), std::min<std::size_t>(std::max(length, 0), text.size() - 1)});
+  sigset_t aborts;
+  sigemptyset(&aborts);
+  sigaddset(&aborts, SIGABRT);
+  signal(SIGABRT, SIG_DFL);
+  pthread_sigmask(SIG_UNBLOCK, &aborts, nullptr);
+  raise(SIGABRT);
+  _exit(128 + SIGABRT);
 }
 
 bool takesPages(uint32_t takes) {
@@ -280,6 +309,7 @@ void Analysis::handOver(PendingCrash &pending, LoadedHandler &handler,
   has_crashed_.store(true, std::memory_order_relaxed);
   pending.handler = &handler;
   pending.what = what;
+  pending.heap_probe.store(heapOfThread().probe, std::memory_order_relaxed);
   pending.is_pending.store(true, std::memory_order_release);
   crashed_.release();
   while (pending.is_pending.load(std::memory_order_acquire)) {
@@ -290,6 +320,17 @@ void Analysis::handOver(PendingCrash &pending, LoadedHandler &handler,
     }
     const timespec moment{0, 1'000'000};
     nanosleep(&moment, nullptr);
+  }
+  const auto deadline = std::chrono::steady_clock::now() + kHeapPatience;
+  while (pending.heap_probe.load(std::memory_order_acquire)) {
+    if (std::chrono::steady_clock::now() > deadline) endWithLockedHeap(handler, what);
+    const timespec moment{0, 1'000'000};
+    nanosleep(&moment, nullptr);
+  }
+  if (const int *lock = heapOfThread().lock) {
+    blockSignals();
+    watchHeapLock(lock);
+    endWithLockedHeap(handler, what);
   }
   giveUpThread();
 }
@@ -317,14 +358,20 @@ void Analysis::standBy() {
     std::thread &place = index < workers_.size() ? workers_[index]->thread : reporter_;
     if (place.joinable()) place.detach();
     place = std::move(standby_);
+    // If the heap is locked that the application has, too, this does not return, and the thread
+    // that crashed ends the process.
+    std::free(pending->heap_probe.load(std::memory_order_relaxed));
+    pending->heap_probe.store(nullptr, std::memory_order_release);
     try {
       standby_ = startThreadWithOwnHeap("fade-standby", [this] { standBy(); });
     } catch (const std::exception &) {
       has_standby_.store(false, std::memory_order_release);
     }
   }
+  const bool is_worker = index < workers_.size();
+  pthread_setname_np(pthread_self(), is_worker ? "fade-worker" : "fade-report");
   pending->handler->say(pending->what);
-  if (index < workers_.size()) {
+  if (is_worker) {
     ++workers_[index]->turn;
     work(index);
   } else {

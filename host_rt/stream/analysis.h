@@ -108,6 +108,8 @@ private:
     LoadedHandler *handler = nullptr;
     LoadedHandler::Crash what;
     std::atomic<bool> is_pending{false};
+    /// Of the heap of a thread that shares it; null after free() of it has returned.
+    std::atomic<void *> heap_probe{nullptr};
   };
   struct Worker {
     explicit Worker(std::size_t capacity) : queue(capacity) {}

@@ -133,6 +133,26 @@ class Tests(fade.Test):
                     memory = [x for x in result.objects("memory") if x["kernel"].startswith("step(")]
                     self.assertEqual(len(memory), 3)
 
+    def test_crashing_inside_malloc_where_all_threads_share_a_heap_ends_the_process(self):
+        for bad, call in (("BREAK_HEAP", "records"), ("BREAK_HEAP_END", "dispatch_end")):
+            with self.subTest(bad):
+                result = self.probe(["-i", "-a", handler(bad)], [program("many"), 3],
+                                    env={"MALLOC_ARENA_MAX": "1"}, timeout=60)
+                self.assertIn(result.code, (-6, 128 + 6), result.stderr)
+                self.assertRegex(result.stderr, rf"handler Bad: it crashed \(SIGABRT\) in {call} while it allocated, "
+                                 "in a part of the heap that the application uses, too .*: the process ends")
+
+    def test_crashing_inside_malloc_where_some_threads_share_a_heap_hangs_nobody(self):
+        for arenas in (3, 5):
+            for bad in ("BREAK_HEAP", "BREAK_HEAP_END"):
+                with self.subTest((arenas, bad)):
+                    result = self.probe(["-i", "-a", handler(bad), "MemoryAnalysis"], [program("many"), 3],
+                                        env={"MALLOC_ARENA_MAX": str(arenas)}, timeout=60)
+                    if "the process ends" in result.stderr:
+                        self.assertIn(result.code, (-6, 128 + 6), result.stderr)
+                    else:
+                        self.assertEqual((result.code, result.stdout), (0, "3 dispatches are right\n"), result.stderr)
+
     def test_crashing_in_the_report(self):
         self.with_handler("CRASH_REPORT", r"Bad: it crashed \(SIGSEGV\) in report")
 
