@@ -1,7 +1,7 @@
 #include "host_trace/live_file.h"
 
 #include "host_trace/event_slices.h"
-#include "host_trace/forms.h"
+#include "host_trace/trace_formats.h"
 
 #include <chrono>
 #include <filesystem>

@@ -5,9 +5,9 @@
 #include "fade/host_events.h"
 #include "host_trace/column_tables.h"
 #include "host_trace/control.h"
-#include "host_trace/forms.h"
 #include "host_trace/process_totals.h"
 #include "host_trace/run_summary.h"
+#include "host_trace/trace_formats.h"
 
 #include <algorithm>
 #include <atomic>

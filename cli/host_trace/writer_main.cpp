@@ -1,7 +1,7 @@
 // fade-trace-writer EVENTS OUTPUT FORMAT SECONDS: libfade.so starts it when FADE_TRACE names
 // another file than one of host events. Descriptor 3 is a socket whose other end the recording
 // processes have.
-#include "host_trace/forms.h"
+#include "host_trace/trace_formats.h"
 #include "host_trace/writer.h"
 
 #include <cstdio>

@@ -3,7 +3,7 @@
 #include "base/diagnostics.h"
 #include "base/settings.h"
 #include "base/write_file.h"
-#include "host_trace/forms.h"
+#include "host_trace/trace_formats.h"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 #include "base/child.h"
 #include "base/write_file.h"
 #include "comparison/run_source.h"
-#include "host_trace/timeline.h"
+#include "host_trace/perfetto_timeline.h"
 #include "kernels/block_counted_run.h"
 #include "kernels/listing.h"
 #include "launch/observed_kernels.h"

@@ -3,10 +3,10 @@
 #include "analysis/host_events/event_reader.h"
 #include "fade/host_events.h"
 #include "host_trace/call_log.h"
+#include "host_trace/perfetto_timeline.h"
 #include "host_trace/process_totals.h"
 #include "host_trace/rocpd_file.h"
 #include "host_trace/rpd_file.h"
-#include "host_trace/timeline.h"
 #include "host_views.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The form of reports: every line of every handler is what docs/formats/report.md says, whatever names the
-// kernel and its files have.
+// The form of reports: every line of every handler is what docs/formats/report.md says, whatever
+// names the kernel and its files have.
 #include "extent.h"
 #include "handler_host.h"
 #include "report_schema.h"

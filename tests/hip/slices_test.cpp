@@ -2,9 +2,9 @@
 #include "analysis/host_events/thread_times.h"
 #include "host_trace/database.h"
 #include "host_trace/event_slices.h"
+#include "host_trace/perfetto_timeline.h"
 #include "host_trace/rocpd_file.h"
 #include "host_trace/rpd_file.h"
-#include "host_trace/timeline.h"
 
 #include <algorithm>
 #include <condition_variable>

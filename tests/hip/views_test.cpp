@@ -1,9 +1,9 @@
 // What is made from host events: nesting of times, RPD files.
 #include "analysis/host_events/thread_times.h"
 #include "host_trace/database.h"
-#include "host_trace/forms.h"
 #include "host_trace/rpd_file.h"
 #include "host_trace/summary.h"
+#include "host_trace/trace_formats.h"
 #include "host_trace/writer.h"
 
 #include <csignal>

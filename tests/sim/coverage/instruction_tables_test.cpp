@@ -214,8 +214,8 @@ Page page_of(const Arch &arch) {
   table("Executed, may differ from a card", inexact);
   table("Not executed", missing);
   std::ostringstream row;
-  row << "| [" << arch.name << "](" << arch.name << ".md) | " << all << " | "
-      << executed << " | " << executed - exactly << " | " << all - executed << " |\n";
+  row << "| [" << arch.name << "](" << arch.name << ".md) | " << all << " | " << executed << " | "
+      << executed - exactly << " | " << all - executed << " |\n";
   return {out.str(), row.str()};
 }
 

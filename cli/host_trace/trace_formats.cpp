@@ -1,9 +1,9 @@
-#include "host_trace/forms.h"
+#include "host_trace/trace_formats.h"
 
 #include "host_trace/call_log.h"
+#include "host_trace/perfetto_timeline.h"
 #include "host_trace/rocpd_file.h"
 #include "host_trace/rpd_file.h"
-#include "host_trace/timeline.h"
 
 #include <algorithm>
 #include <array>

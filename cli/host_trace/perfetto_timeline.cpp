@@ -1,4 +1,4 @@
-#include "host_trace/timeline.h"
+#include "host_trace/perfetto_timeline.h"
 
 #include "analysis/host_events/api_text.h"
 #include "analysis/host_events/operation_view.h"
