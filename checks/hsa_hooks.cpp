@@ -17,6 +17,7 @@
 #include "checks/options.h"
 #include "checks/overlap_check.h"
 #include "checks/queue_order.h"
+#include "checks/signal_handlers.h"
 #include "checks/stream_calls.h"
 
 #include "base/diagnostics.h"
@@ -26,7 +27,6 @@
 #include <deque>
 #include <map>
 #include <mutex>
-#include <new>
 #include <optional>
 
 namespace fade::checks {
@@ -340,30 +340,12 @@ hsa_signal_value_t signalWaitAcquire(hsa_signal_t signal, hsa_signal_condition_t
       signal, hsaApi().core.hsa_signal_wait_scacquire_fn(signal, condition, value, timeout, state));
 }
 
-struct SignalHandler {
-  hsa_signal_t signal;
-  hsa_amd_signal_handler handler;
-  void *data;
-};
-
-bool onSignal(hsa_signal_value_t value, void *data) {
-  auto *own = static_cast<SignalHandler *>(data);
-  noteLoad(own->signal, value);
-  const bool goes_on = own->handler(value, own->data);
-  if (!goes_on) delete own;
-  return goes_on;
-}
-
 hsa_status_t signalAsyncHandler(hsa_signal_t signal, hsa_signal_condition_t condition,
                                 hsa_signal_value_t value, hsa_amd_signal_handler handler,
                                 void *data) {
-  auto *own = handler ? new (std::nothrow) SignalHandler{signal, handler, data} : nullptr;
-  if (!own)
-    return hsaApi().amd.hsa_amd_signal_async_handler_fn(signal, condition, value, handler, data);
-  const hsa_status_t status =
-      hsaApi().amd.hsa_amd_signal_async_handler_fn(signal, condition, value, onSignal, own);
-  if (!ok(status)) delete own;
-  return status;
+  const auto seen = [](hsa_signal_t one, hsa_signal_value_t now) { noteLoad(one, now); };
+  return registerSignalHandler(signal, condition, value, handler, data,
+                               options().has(Check::race) ? +seen : nullptr);
 }
 
 void noteCopy(uint32_t count, const hsa_signal_t *waited, hsa_signal_t completion) {
@@ -428,7 +410,6 @@ void replaceForOrder(HsaTables &tables) {
   core.hsa_signal_load_scacquire_fn = signalLoadAcquire;
   core.hsa_signal_wait_relaxed_fn = signalWaitRelaxed;
   core.hsa_signal_wait_scacquire_fn = signalWaitAcquire;
-  tables.replace(&AmdApi::hsa_amd_signal_async_handler_fn, signalAsyncHandler);
   tables.replace(&AmdApi::hsa_amd_memory_async_copy_fn, asyncCopy);
   tables.replace(&AmdApi::hsa_amd_memory_async_copy_on_engine_fn, asyncCopyOnEngine);
   tables.replace(&AmdApi::hsa_amd_memory_async_copy_rect_fn, asyncCopyRect);
@@ -458,7 +439,9 @@ extern "C" __attribute__((visibility("default"))) bool OnLoad(HsaApiTable *table
   tables.replace(&AmdApi::hsa_amd_memory_pool_free_fn, poolFree);
   tables.replace(&AmdApi::hsa_amd_pointer_info_fn, pointerInfo);
   tables.replace(&AmdApi::hsa_amd_svm_attributes_set_fn, setSharedPages);
+  tables.replace(&AmdApi::hsa_amd_signal_async_handler_fn, signalAsyncHandler);
   if (options().has(Check::race)) replaceForOrder(tables);
+  awaitSignalHandlersAtExit();
   aside([] { hookHip(); });
   aside([] { tellOfTorch(); });
   return true;

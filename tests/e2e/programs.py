@@ -189,6 +189,11 @@ class Tests(fade.Test):
         self.assertEqual([x["instrumented"] for x in scales], [True] * 30)
         self.assertEqual(sum(x["records"] for x in scales), 30 * 4 * 3 * fade.waves(64))
 
+    def test_a_check_lets_handlers_of_signals_return_before_the_program_ends(self):
+        for checks in ["memory", "race"]:
+            result = self.bare([fade.PROBE, "check", "--gpu", fade.GPU, "--checks", checks, "--", program("direct"), "handler"])
+            self.assertEqual((result.code, result.stdout), (0, "the handler had returned\n"), result.stderr)
+
     def test_the_software_gpu_takes_no_other_llvm_for_its_own(self):
         result = self.probe(["-i"], [program("direct"), "memory", code_object("scale1-twin")],
                             env={"LD_PRELOAD": fade.handler("OTHER_LLVM")})

@@ -9,11 +9,14 @@
 //   batch: copies, several in one call
 //   scopes: says what a copy finds behind a packet without a release, and behind one with it
 //   vram: arguments are in the card's memory, where HIP has them on MI300
+//   handler: ends while a handler of a signal runs, and says whether that had returned by then
 //   cooperative: through the agent's cooperative queue, which is asked for and given back twice
 // Runs the kernel `scale` of the file in batches of packets with barriers between them, with a
 // completion signal on some, and checks the results and the times that its own profiling gives.
 #include "late_hsa.h"
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -504,10 +507,36 @@ void runOnce(const std::string &how, const std::string &path) {
   CHECK(hsa_shut_down());
 }
 
+// As HIP: its state is gone when the program's static objects are destroyed.
+struct State {
+  std::atomic<bool> is_used = false, has_returned = false;
+  ~State() {
+    if (is_used) std::puts(has_returned ? "the handler had returned" : "the handler still ran");
+  }
+} state;
+
+void endBesideHandler() {
+  CHECK(hsa_init());
+  hsa_signal_t signal;
+  CHECK(hsa_signal_create(1, 0, nullptr, &signal));
+  const auto handler = [](hsa_signal_value_t, void *) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    state.has_returned = true;
+    return false;
+  };
+  state.is_used = true;
+  CHECK(hsa_amd_signal_async_handler(signal, HSA_SIGNAL_CONDITION_LT, 1, handler, nullptr));
+  hsa_signal_store_relaxed(signal, 0);
+}
+
 } // namespace
 
 int main(int, char **argv) {
   const std::string how = argv[1];
+  if (how == "handler") {
+    endBesideHandler();
+    return 0;
+  }
   runOnce(how == "again" ? "memory" : how, argv[2]);
   if (how == "again") runOnce("memory", argv[2]);
   std::puts("all batches are right");
