@@ -1,5 +1,7 @@
 #include "pages/errors.h"
 
+#include <cctype>
+#include <filesystem>
 #include <fmt/format.h>
 
 namespace fade::report {
@@ -73,6 +75,21 @@ Json errorOf(const Json &finding, SourceFiles &sources) {
 }
 
 } // namespace
+
+std::string docsAddress() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  const fs::path folder = program.parent_path().parent_path() / "share/fade/docs";
+  if (error || !fs::exists(folder / "check.md", error)) return "";
+  std::string address = "file://";
+  for (const char c : folder.string())
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '-' || c == '.')
+      address += c;
+    else
+      address += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  return address;
+}
 
 Json errorList(const RunLog &log, SourceFiles &sources) {
   if (!log.was_checked) return {};

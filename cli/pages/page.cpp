@@ -367,6 +367,7 @@ Json pageData(RunLog &log, const PageOptions &options) {
   data["costs"] = costList(findings);
   data["errors"] = errorList(log, sources);
   data["checked_dispatches"] = log.checked_dispatches;
+  if (!log.errors.empty()) data["docs"] = docsAddress();
   data["profile"] = assessment.profile;
   data["files"] = sources.json();
   if (const auto withheld = sources.withheld(); !withheld.empty()) data["withheld"] = withheld;

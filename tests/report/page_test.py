@@ -31,6 +31,7 @@ def tearDownModule():
 
 class Page(unittest.TestCase):
     """One page for all tests of a class."""
+    first = "summary"  # the part that is shown first
     size = {}
 
     @classmethod
@@ -65,7 +66,7 @@ class Page(unittest.TestCase):
 
     def setUp(self):
         self.browser.open("about:blank")
-        self.show("summary")
+        self.show(self.first)
         self.assertEqual(self.browser.run("return document.documentElement.dataset.ready"), "true")
 
     def tearDown(self):
@@ -498,6 +499,7 @@ class Phone(Page):
 
 class Errors(Page):
     """What a check has found, alone."""
+    first = "errors"
 
     @classmethod
     def lines(cls):
@@ -505,19 +507,25 @@ class Errors(Page):
             where = {"file": str(cls.source), "line": line, "column": 1, "function": kernel, "source": "", "stack": [], "instruction": "s_nop 0",
                      "address_in_code": 0, "workgroup": [0, 0, 0], "work_item": [0, 0, 0]}
             return {"type": "finding", "version": 1, "check": check, "problem": check, "message": f"{check} of byte 7", "count": 3, "process": 1,
-                    "kernel": kernel + "(int)", "symbol": kernel, "gpu": "gfx90a", "dispatch": 0, "space": "global", "address": 4096, "access": "load", "size": 4,
+                    "advice": "look at it", "page": f"docs/check.md#{check}", "kernel": kernel + "(int)", "symbol": kernel, "gpu": "gfx90a", "dispatch": 0, "space": "global", "address": 4096, "access": "load", "size": 4,
                     **where, **({"other": where} if check == "race" else {})}
         return [finding("race", 2, "first"), finding("memory", 3, "first"), finding("init", 4, "second"), finding("race", 5, "second")]
 
     def test_a_list_and_keys_lead_to_each_error(self):
         where = "return [...document.querySelectorAll('.error.card')].indexOf(document.activeElement)"
         self.assertEqual(self.browser.texts(".errors-index li"),
-                         ["race kernel.hip:2 in first", "memory kernel.hip:3 in first", "init kernel.hip:4 in second", "race kernel.hip:5 in second"])
+                         ["race kernel.hip:2:1 in first", "memory kernel.hip:3:1 in first", "init kernel.hip:4:1 in second", "race kernel.hip:5:1 in second"])
         self.browser.click(".errors-index li:nth-child(3) button")
         self.assertEqual(self.browser.run(where), 2)
         for key, at in (("]", 3), ("]", 3), ("[", 2)):
             self.browser.press(key)
             self.assertEqual(self.browser.run(where), at, key)
+
+    def test_advice_leads_to_the_page_that_explains_the_check(self):
+        self.assertEqual(self.browser.texts(".error .advice")[:2], ["look at it (docs/check.md#race)", "look at it (docs/check.md#memory)"])
+        links = self.browser.run("return [...document.querySelectorAll('.error .advice a')].map((a) => a.href)")
+        self.assertEqual(len(links), 4)
+        self.assertRegex(links[0], r"^file:///.*/share/fade/docs/check\.md#race$")
 
     def test_the_search_leaves_what_it_finds_and_no_list_for_a_few(self):
         self.browser.press("/")

@@ -51,12 +51,17 @@ function errorText(error) {
   return [error.check, error.id, error.message, error.advice, error.kernel, ...error.places.map((p) => `${p.file >= 0 ? data.files[p.file].path : ""}:${p.line} ${p.function} ${sourceLine(p.file, p.line)}`)].join(" ");
 }
 
+/// "docs/check.md#race": a link where the documentation is installed beside the program that made this page.
+function docLink(page) {
+  return data.docs && page.startsWith("docs/") ? el("a", {class: "soft", href: `${data.docs}/${page.slice(5)}`}, `(${page})`) : el("span", {class: "soft"}, `(${page})`);
+}
+
 function errorCard(error) {
   return el("article", {class: "error card", tabindex: "-1"},
     el("header", {}, el("b", {class: "kind"}, error.check), el("span", {class: "message"}, error.message),
       error.count > 1 && error.check !== "leak" ? el("span", {class: "amount"}, `${count(error.count)} times`) : null,
       error.known ? el("span", {class: "soft"}, "in the baseline") : null),
-    error.advice ? el("p", {class: "advice", title: error.page ? `see ${error.page}` : null}, error.advice) : null,
+    error.advice ? el("p", {class: "advice"}, `${error.advice} `, error.page ? docLink(error.page) : null) : null,
     error.summary && error.details ? waitsList(error) : null,
     error.kernel ? el("p", {class: "kernel"}, error.kernel) : null,
     el("div", {class: "places"}, error.places.map((where, i) => errorPlace(where, i === 0 ? "" : ofProblem[error.problem] || secondPlace[error.check] || "other at"))),
