@@ -47,6 +47,14 @@ std::optional<Allocation> AllocationMap::free(uint64_t base,
   return at->second;
 }
 
+void AllocationMap::countAsWritten(uint64_t base) {
+  const std::unique_lock lock(mutex_);
+  const auto at = all_.find(base);
+  if (at == all_.end()) return;
+  at->second.counts_as_written = true;
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
 void AllocationMap::forgetFreed(uint64_t begin, uint64_t end) {
   const std::unique_lock lock(mutex_);
   auto at = all_.lower_bound(begin);

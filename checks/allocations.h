@@ -46,6 +46,9 @@ public:
   /// The application has freed it. What it was stays known until something else takes its place.
   std::optional<Allocation> free(uint64_t base, const std::array<HostCall, kMostCallers> &by = {});
 
+  /// Others write there, whom nobody sees.
+  void countAsWritten(uint64_t base);
+
   /// The host has put something else of its own there: what was freed is forgotten.
   void forgetFreed(uint64_t begin, uint64_t end);
 

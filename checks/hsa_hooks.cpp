@@ -80,16 +80,22 @@ bool isHostPool(hsa_amd_memory_pool_t pool) {
   return on_host;
 }
 
-void addAllocation(const void *memory, uint64_t size, uint64_t gap, bool on_host) {
+/// One that is made by a call of the application's.
+Allocation allocationAt(const void *memory, uint64_t size, uint64_t gap) {
   Allocation a;
   a.base = reinterpret_cast<uint64_t>(memory);
   a.size = size;
   a.end_of_block = a.base + size + gap;
-  a.on_host = on_host;
   const CallSite site = callSite(kMostCallers);
   a.api = FindingLog::instance().string(site.api);
   a.callers = callersOf(site);
   a.path = site.path;
+  return a;
+}
+
+void addAllocation(const void *memory, uint64_t size, uint64_t gap, bool on_host) {
+  Allocation a = allocationAt(memory, size, gap);
+  a.on_host = on_host;
   if (!on_host) InitCheck::noteAllocated(a.base, size);
   AllocationMap::instance().add(a);
 }
@@ -165,6 +171,51 @@ hsa_status_t pointerInfo(const void *address, hsa_amd_pointer_info_t *info,
   const void *const nowhere = reinterpret_cast<const void *>(uintptr_t{1});
   return hsaApi().amd.hsa_amd_pointer_info_fn(keptMemory(address) ? nowhere : address, info,
                                               allocate, agents_count, agents);
+}
+
+// ---- memory of several processes. The runtime knows it with the gap behind it, the application
+// and whoever opens it do not. Who else writes to it, and when, is not seen.
+
+/// How long the runtime believes memory is that the application has `size` bytes of, or somewhat
+/// more: HIP rounds up.
+size_t sizeWithGap(void *memory, size_t size) {
+  const auto base = reinterpret_cast<uint64_t>(memory);
+  const auto known = AllocationMap::instance().find(base);
+  if (!known || known->is_freed || known->base != base || size < known->size) return size;
+  AllocationMap::instance().countAsWritten(base);
+  hsa_amd_pointer_info_t info{};
+  info.size = sizeof info;
+  const bool is_told =
+      ok(hsaApi().amd.hsa_amd_pointer_info_fn(memory, &info, nullptr, nullptr, nullptr));
+  return is_told && info.agentBaseAddress == memory ? info.sizeInBytes : size;
+}
+
+hsa_status_t ipcCreate(void *memory, size_t size, hsa_amd_ipc_memory_t *handle) {
+  size_t whole = size;
+  aside([&] { whole = sizeWithGap(memory, size); });
+  return hsaApi().amd.hsa_amd_ipc_memory_create_fn(memory, whole, handle);
+}
+
+hsa_status_t ipcAttach(const hsa_amd_ipc_memory_t *handle, size_t size, uint32_t count,
+                       const hsa_agent_t *agents, void **memory) {
+  const hsa_status_t status =
+      hsaApi().amd.hsa_amd_ipc_memory_attach_fn(handle, size, count, agents, memory);
+  if (ok(status))
+    aside([&] {
+      Allocation a = allocationAt(*memory, size, 0);
+      a.counts_as_written = true;
+      AllocationMap::instance().add(a);
+    });
+  return status;
+}
+
+/// Its address may be anybody's from now on, so it is not kept aside.
+hsa_status_t ipcDetach(void *memory) {
+  aside([&] {
+    AllocationMap::instance().free(reinterpret_cast<uint64_t>(memory),
+                                   callersOf(callSite(kMostCallers)));
+  });
+  return hsaApi().amd.hsa_amd_ipc_memory_detach_fn(memory);
 }
 
 // ---- code objects
@@ -440,6 +491,9 @@ extern "C" __attribute__((visibility("default"))) bool OnLoad(HsaApiTable *table
   tables.replace(&AmdApi::hsa_amd_pointer_info_fn, pointerInfo);
   tables.replace(&AmdApi::hsa_amd_svm_attributes_set_fn, setSharedPages);
   tables.replace(&AmdApi::hsa_amd_signal_async_handler_fn, signalAsyncHandler);
+  tables.replace(&AmdApi::hsa_amd_ipc_memory_create_fn, ipcCreate);
+  tables.replace(&AmdApi::hsa_amd_ipc_memory_attach_fn, ipcAttach);
+  tables.replace(&AmdApi::hsa_amd_ipc_memory_detach_fn, ipcDetach);
   if (options().has(Check::race)) replaceForOrder(tables);
   awaitSignalHandlersAtExit();
   aside([] { hookHip(); });

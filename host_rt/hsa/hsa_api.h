@@ -49,6 +49,7 @@ inline constexpr int kNoEntry = -1;
   X(hsa_amd_memory_lock, 20, 22)                                                                   \
   X(hsa_amd_memory_unlock, 21, 23)                                                                 \
   X(hsa_amd_pointer_info, 26, 28)                                                                  \
+  X(hsa_amd_ipc_memory_create, 28, 30)                                                             \
   X(hsa_amd_ipc_memory_attach, 29, 31)                                                             \
   X(hsa_amd_ipc_memory_detach, 30, 32)                                                             \
   X(hsa_amd_signal_create, 31, 33)                                                                 \

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utility>
 
 namespace fade::sim::kfd {
 namespace {
@@ -116,6 +117,13 @@ int Allocations::allocate(size_t gpu, kfd_ioctl_alloc_memory_of_gpu_args &args) 
   return 0;
 }
 
+bool Allocations::note(uint64_t handle, std::string metadata) {
+  auto it = buffers_.find(handle);
+  if (it == buffers_.end()) return false;
+  it->second.metadata = std::move(metadata);
+  return true;
+}
+
 void Allocations::unmap_everywhere(Buffer &b) {
   for (size_t gpu : b.mapped) gpus_[gpu]->address_space().unmap(b.va, b.size);
   b.mapped.clear();
@@ -126,7 +134,10 @@ int Allocations::release(uint64_t handle) {
   if (it == buffers_.end()) return EINVAL;
   Buffer &b = it->second;
   unmap_everywhere(b);
-  if (b.imported) // the address stays reserved, as it was
+  if (b.file >= 0) close(b.file);
+  if (b.imported && !b.va)
+    munmap(b.host, b.size);
+  else if (b.imported) // the address stays reserved, as it was
     mmap(reinterpret_cast<void *>(b.va), b.size, PROT_NONE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   if (!b.borrowed) {
@@ -149,6 +160,10 @@ int Allocations::map(uint64_t handle, size_t gpu) {
   Buffer &b = it->second;
   if (!b.va || b.mapped.contains(gpu))
     return 0; // without an address it is mapped part by part later
+  // The thunk has mapped it, too, through its descriptor of the GPU, which has other bytes there.
+  if (b.imported && mmap(b.host, b.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, b.file,
+                         static_cast<off_t>(b.offset)) == MAP_FAILED)
+    return errno;
   gpus_[gpu]->address_space().map(b.va, b.size, b.host, b.flags & KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE,
                                   in_vram(b.flags), caching(b, gpu));
   b.mapped.insert(gpu);
@@ -170,10 +185,31 @@ int Allocations::alias(uint64_t handle, size_t gpu, uint64_t va, uint64_t &new_h
   b.gpu = gpu;
   b.va = va;
   b.borrowed = true;
+  b.imported = false;
+  b.file = -1;
   b.mapped.clear();
   new_handle = next_handle_++;
   buffers_.emplace(new_handle, std::move(b));
   return 0;
+}
+
+std::string NamedBuffer::name() const {
+  char text[64];
+  std::snprintf(text, sizeof text, "dmabuf %x %x %x %x %x", gpu, buffer.words[0], buffer.words[1],
+                buffer.words[2], buffer.words[3]);
+  return text;
+}
+
+std::optional<NamedBuffer> NamedBuffer::of(int fd) {
+  char path[32], target[96] = "";
+  std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  if (readlink(path, target, sizeof target - 1) < 0) return std::nullopt;
+  NamedBuffer named;
+  auto &words = named.buffer.words;
+  if (std::sscanf(target, "/memfd:dmabuf %x %x %x %x %x", &named.gpu, &words[0], &words[1],
+                  &words[2], &words[3]) != 5)
+    return std::nullopt;
+  return named;
 }
 
 std::optional<SharedBuffer> Allocations::shared(const Buffer &b) const {
@@ -193,7 +229,7 @@ std::optional<SharedBuffer> Allocations::shared(const Buffer &b) const {
 int Allocations::import(size_t gpu, uint64_t va, const SharedBuffer &from, uint64_t &new_handle) {
   char path[64], target[64] = "";
   std::snprintf(path, sizeof path, "/proc/%u/fd/%u", from.pid(), from.fd());
-  if (va == 0 || va % SharedBuffer::page != 0 || from.size() == 0) return EINVAL;
+  if (va % SharedBuffer::page != 0 || from.size() == 0) return EINVAL;
   // Whatever the handle says: only memory of a GPU like this one is opened. Not by open(), which
   // is hooked.
   constexpr std::string_view memory = "/memfd:";
@@ -204,19 +240,24 @@ int Allocations::import(size_t gpu, uint64_t va, const SharedBuffer &from, uint6
   if (fd < 0) return errno;
   struct stat st {};
   int error = EINVAL;
+  void *mapped = nullptr;
   if (fstat(fd, &st) == 0 && from.offset() + from.size() <= static_cast<uint64_t>(st.st_size)) {
-    void *mapped = mmap(reinterpret_cast<void *>(va), from.size(), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(from.offset()));
+    mapped = mmap(reinterpret_cast<void *>(va), from.size(), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | (va ? MAP_FIXED : 0), fd, static_cast<off_t>(from.offset()));
     error = mapped == MAP_FAILED ? errno : 0;
   }
-  close(fd);
-  if (error) return error;
+  if (error) {
+    close(fd);
+    return error;
+  }
   Buffer b;
   b.gpu = b.owner = gpu;
   b.va = va;
   b.size = from.size();
   b.flags = from.flags();
-  b.host = reinterpret_cast<std::byte *>(va);
+  b.host = static_cast<std::byte *>(mapped);
+  b.offset = from.offset();
+  b.file = fd;
   b.borrowed = b.imported = true;
   new_handle = next_handle_++;
   buffers_.emplace(new_handle, std::move(b));

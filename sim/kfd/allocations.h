@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace fade::sim::kfd {
@@ -29,6 +30,15 @@ struct SharedBuffer {
   uint64_t size() const { return words[3] * page; }
 };
 
+// The same as the name of a descriptor, which goes with it to whoever receives it.
+struct NamedBuffer {
+  SharedBuffer buffer;
+  uint32_t gpu = 0; // whose memory it is
+
+  std::string name() const;
+  static std::optional<NamedBuffer> of(int fd); // none: it is no such descriptor
+};
+
 // Not thread-safe: the driver's lock is held. Failing functions return an errno, 0 means success.
 class Allocations {
 public:
@@ -41,8 +51,10 @@ public:
     uint64_t offset = 0;   // in the GPU's file
     bool stored = false;   // takes part of the GPU's backing store
     bool borrowed = false; // another buffer's bytes
-    bool imported = false; // another process's, at `va` for the host, too
+    bool imported = false; // another process's, at `va` for the host, too, if it has one
+    int file = -1;         // of an imported one: where its bytes are
     std::set<size_t> mapped;
+    std::string metadata; // what a process has noted of it for others
   };
 
   Allocations(std::vector<std::unique_ptr<Gpu>> &gpus, const std::vector<Card> &cards,
@@ -58,7 +70,8 @@ public:
 
   // Of a buffer in the GPU's memory, or in host memory that the GPU's driver has made.
   std::optional<SharedBuffer> shared(const Buffer &buffer) const;
-  // The bytes of another process's buffer, at an address that the caller has reserved.
+  // The bytes of another process's buffer, at an address that the caller has reserved; at 0, GPUs
+  // get parts of it later (map_part).
   int import(size_t gpu, uint64_t va, const SharedBuffer &from, uint64_t &new_handle);
 
   // Virtual memory management: part of a buffer at an address that the caller chose.
@@ -66,6 +79,7 @@ public:
                bool writable);
 
   const Buffer *find(uint64_t handle) const;
+  bool note(uint64_t handle, std::string metadata);
   uint64_t vram_free(size_t gpu) const;
   uint64_t vram_used(size_t gpu) const { return vram_used_[gpu]; }
   uint64_t host_used() const { return host_used_; }

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -72,9 +73,12 @@ private:
   std::optional<uint64_t> buffer_of_dmabuf(int fd) const;
 
   // drm_ioctls.cpp
+  std::optional<uint64_t> open_dmabuf(size_t gpu, int fd);
   int drm_version(void *argument) const;
   int amdgpu_info(size_t gpu, void *argument);
   int gem_va(size_t gpu, void *argument);
+  int gem_metadata(void *argument);
+  int gem_op(void *argument);
 
   std::vector<Card> cards_;
   HostMachine host_;
@@ -96,6 +100,7 @@ private:
   };
   std::map<FileId, Node> nodes_;
   std::map<FileId, uint64_t> dmabufs_; // exported descriptor -> buffer handle
+  std::set<uint64_t> opened_;          // handles of other processes' descriptors
 };
 
 } // namespace fade::sim::kfd

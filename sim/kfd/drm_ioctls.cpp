@@ -8,6 +8,9 @@
 #include <cstring>
 #include <libdrm/amdgpu_drm.h>
 #include <libdrm/drm.h>
+#include <string>
+#include <unistd.h>
+#include <utility>
 
 namespace fade::sim::kfd {
 namespace {
@@ -18,6 +21,8 @@ enum DrmRequest : uint8_t {
   request_gem_close = 0x09,
   request_prime_fd_to_handle = 0x2e,
   request_gem_mmap = DRM_COMMAND_BASE + DRM_AMDGPU_GEM_MMAP,
+  request_gem_metadata = DRM_COMMAND_BASE + DRM_AMDGPU_GEM_METADATA,
+  request_gem_op = DRM_COMMAND_BASE + DRM_AMDGPU_GEM_OP,
   request_info = DRM_COMMAND_BASE + DRM_AMDGPU_INFO,
   request_gem_va = DRM_COMMAND_BASE + DRM_AMDGPU_GEM_VA,
 };
@@ -62,7 +67,6 @@ int Driver::drm_ioctl(size_t gpu, uint8_t number, void *argument) {
   case request_version: return drm_version(argument);
   case request_get_client: static_cast<drm_client *>(argument)->auth = 1; return 0;
   case request_info: return amdgpu_info(gpu, argument);
-  case request_gem_close: return 0; // handles are those of the KFD, which frees them
   default: break;
   }
   std::lock_guard lock(mutex_);
@@ -70,10 +74,15 @@ int Driver::drm_ioctl(size_t gpu, uint8_t number, void *argument) {
   case request_prime_fd_to_handle: {
     auto &args = *static_cast<drm_prime_handle *>(argument);
     auto handle = buffer_of_dmabuf(args.fd);
+    if (!handle) handle = open_dmabuf(gpu, args.fd);
     if (!handle) return EINVAL;
     args.handle = static_cast<uint32_t>(*handle);
     return 0;
   }
+  case request_gem_close: // other handles are those of the KFD, which frees them
+    if (opened_.erase(static_cast<drm_gem_close *>(argument)->handle))
+      allocations_.release(static_cast<drm_gem_close *>(argument)->handle);
+    return 0;
   case request_gem_mmap: {
     auto &args = *static_cast<drm_amdgpu_gem_mmap *>(argument);
     auto *buffer = allocations_.find(args.in.handle);
@@ -82,8 +91,52 @@ int Driver::drm_ioctl(size_t gpu, uint8_t number, void *argument) {
     return 0;
   }
   case request_gem_va: return gem_va(gpu, argument);
+  case request_gem_metadata: return gem_metadata(argument);
+  case request_gem_op: return gem_op(argument);
   default: return EINVAL;
   }
+}
+
+// A handle for another process's buffer, which nobody has given an address.
+std::optional<uint64_t> Driver::open_dmabuf(size_t gpu, int fd) {
+  auto named = NamedBuffer::of(fd);
+  uint64_t handle = 0;
+  if (!named || allocations_.import(gpu, 0, named->buffer, handle) != 0) return std::nullopt;
+  opened_.insert(handle);
+  std::string noted(sizeof(drm_amdgpu_gem_metadata::data), '\0');
+  if (pread(fd, noted.data(), noted.size(), 0) > 0) allocations_.note(handle, std::move(noted));
+  return handle;
+}
+
+// ROCr since 7.2 knows by them whether it has opened the memory that was meant.
+int Driver::gem_metadata(void *argument) {
+  auto &args = *static_cast<drm_amdgpu_gem_metadata *>(argument);
+  if (args.op == AMDGPU_GEM_METADATA_OP_SET_METADATA) {
+    if (args.data.data_size_bytes > sizeof args.data.data) return EINVAL;
+    std::string all(sizeof args.data, '\0');
+    std::memcpy(all.data(), &args.data, sizeof args.data);
+    return allocations_.note(args.handle, std::move(all)) ? 0 : EINVAL;
+  }
+  auto *buffer = allocations_.find(args.handle);
+  if (!buffer || args.op != AMDGPU_GEM_METADATA_OP_GET_METADATA) return EINVAL;
+  std::memset(&args.data, 0, sizeof args.data);
+  std::memcpy(&args.data, buffer->metadata.data(),
+              std::min(sizeof args.data, buffer->metadata.size()));
+  return 0;
+}
+
+// How a buffer was made; libdrm asks for it together with the metadata.
+int Driver::gem_op(void *argument) {
+  auto &args = *static_cast<drm_amdgpu_gem_op *>(argument);
+  auto *buffer = allocations_.find(args.handle);
+  if (!buffer || args.op != AMDGPU_GEM_OP_GET_GEM_CREATE_INFO || !args.value) return EINVAL;
+  drm_amdgpu_gem_create_in made{};
+  made.bo_size = buffer->size;
+  made.alignment = 4096;
+  made.domains =
+      buffer->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM ? AMDGPU_GEM_DOMAIN_VRAM : AMDGPU_GEM_DOMAIN_GTT;
+  std::memcpy(reinterpret_cast<void *>(args.value), &made, sizeof made);
+  return 0;
 }
 
 int Driver::drm_version(void *argument) const {

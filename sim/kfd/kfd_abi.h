@@ -73,7 +73,7 @@ struct ExportDmabuf { // since 1.12
 struct IpcImport {
   uint64_t handle;
   uint64_t va_addr;
-  uint64_t mmap_offset; // 0: the host has it at va_addr already
+  uint64_t mmap_offset;
   uint32_t share_handle[4];
   uint32_t gpu_id;
   uint32_t flags;

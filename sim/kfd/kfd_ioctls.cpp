@@ -367,19 +367,25 @@ int Driver::import_ipc(IpcImport &args) {
   if (!gpu) return EINVAL;
   SharedBuffer from;
   std::ranges::copy(args.share_handle, from.words.begin());
-  args.mmap_offset = 0;
+  args.mmap_offset = SharedBuffer::page; // any: libhsakmt notes the GPU only if there is one
   args.flags = from.flags();
   return allocations_.import(*gpu, args.va_addr, from, args.handle);
 }
 
-// ---- buffers as descriptors. They name a buffer of this process; other processes cannot use them.
+// ---- buffers as descriptors. To this process one is a buffer of its own; to another, which was
+// sent it, its name says what IPC handles say, and its bytes are the buffer's metadata.
 
 int Driver::export_dmabuf(ExportDmabuf &args) {
   auto *buffer = allocations_.find(args.handle);
   if (!buffer) return EINVAL;
-  int fd = memfd_create("dmabuf", MFD_CLOEXEC);
+  auto where = allocations_.shared(*buffer);
+  auto name = where ? NamedBuffer{*where, static_cast<uint32_t>(buffer->owner)}.name()
+                    : std::string("dmabuf");
+  int fd = memfd_create(name.c_str(), MFD_CLOEXEC);
   struct stat st;
-  if (fd < 0 || ftruncate(fd, static_cast<off_t>(buffer->size)) != 0 || fstat(fd, &st) != 0) {
+  const std::string &noted = buffer->metadata;
+  if (fd < 0 || ftruncate(fd, static_cast<off_t>(buffer->size)) != 0 || fstat(fd, &st) != 0 ||
+      write(fd, noted.data(), noted.size()) != static_cast<ssize_t>(noted.size())) {
     if (fd >= 0) close(fd);
     return ENOMEM;
   }
@@ -397,23 +403,34 @@ std::optional<uint64_t> Driver::buffer_of_dmabuf(int fd) const {
 }
 
 int Driver::import_dmabuf(kfd_ioctl_import_dmabuf_args &args) {
+  const int fd = static_cast<int>(args.dmabuf_fd);
   auto gpu = gpu_of(args.gpu_id);
-  auto handle = buffer_of_dmabuf(static_cast<int>(args.dmabuf_fd));
-  if (!gpu || !handle) return EINVAL;
-  uint64_t alias = 0;
-  int error = allocations_.alias(*handle, *gpu, args.va_addr, alias);
-  args.handle = alias;
+  if (!gpu) return EINVAL;
+  uint64_t made = 0;
+  int error = EINVAL;
+  if (auto handle = buffer_of_dmabuf(fd))
+    error = allocations_.alias(*handle, *gpu, args.va_addr, made);
+  else if (auto named = NamedBuffer::of(fd))
+    error = allocations_.import(*gpu, args.va_addr, named->buffer, made);
+  args.handle = made;
   return error;
 }
 
 int Driver::dmabuf_info(kfd_ioctl_get_dmabuf_info_args &args) {
-  auto handle = buffer_of_dmabuf(static_cast<int>(args.dmabuf_fd));
-  if (!handle) return EINVAL;
-  auto *buffer = allocations_.find(*handle);
-  args.size = buffer->size;
+  const int fd = static_cast<int>(args.dmabuf_fd);
   args.metadata_size = 0;
-  args.gpu_id = gpu_id(buffer->gpu);
-  args.flags = buffer->flags;
+  if (auto handle = buffer_of_dmabuf(fd)) {
+    auto *buffer = allocations_.find(*handle);
+    args.size = buffer->size;
+    args.gpu_id = gpu_id(buffer->gpu);
+    args.flags = buffer->flags;
+    return 0;
+  }
+  auto named = NamedBuffer::of(fd);
+  if (!named || named->gpu >= gpus_.size()) return EINVAL;
+  args.size = named->buffer.size();
+  args.gpu_id = gpu_id(named->gpu);
+  args.flags = named->buffer.flags();
   return 0;
 }
 

@@ -6,7 +6,8 @@ namespace fade::checks {
 namespace {
 
 TEST(Gap, IsThereBehindEverySizeThatCanBeHad) {
-  EXPECT_EQ(gapBehind(100), 4096u);
+  EXPECT_EQ(gapBehind(100), 4096u + 3996u) << "up to the end of a page";
+  EXPECT_EQ(gapBehind(8192), 4096u);
   EXPECT_EQ(gapBehind(uint64_t{2} << 20), uint64_t{2} << 20);
 }
 
