@@ -322,9 +322,13 @@ struct Sparse {
   Kind a, b;
   unsigned m, k;
 };
-class SparseMultiply : public testing::TestWithParam<Sparse> {};
+class SparseMultiply : public testing::TestWithParam<Sparse> {
+protected:
+  // A register has as many sets of positions as fit; those of set `set` are the right ones.
+  void check(unsigned set, const std::string &modifiers);
+};
 
-TEST_P(SparseMultiply, EqualsTheTripleLoop) {
+void SparseMultiply::check(unsigned set, const std::string &modifiers) {
   const Sparse &t = GetParam();
   const unsigned per_lane = t.m * t.k / 64; // dense columns of A that a lane stands for
   WaveBench w("gfx942");
@@ -337,7 +341,7 @@ TEST_P(SparseMultiply, EqualsTheTripleLoop) {
                                                  << e * width_of(kind) % 32;
   };
   constexpr unsigned positions = 30;
-  const unsigned abid = 1; // the second set of positions
+  w.set_v(positions, ~(((1u << per_lane) - 1) << set * per_lane)); // others are wrong
   for (unsigned lane = 0; lane < 64; lane++)
     for (unsigned group = 0; group < per_lane / 4; group++) {
       const unsigned first = random() % 3, second = first + 1 + random() % (3 - first);
@@ -346,7 +350,7 @@ TEST_P(SparseMultiply, EqualsTheTripleLoop) {
         const int value = number();
         a[lane % t.m][per_lane * (lane / t.m) + 4 * group + position] = value;
         put(a_base, lane, t.a, e, value);
-        w.v(positions)[lane] |= position << (abid * per_lane + 2 * e);
+        w.v(positions)[lane] |= position << (set * per_lane + 2 * e);
       }
     }
   for (unsigned k = 0; k < t.k; k++)
@@ -364,8 +368,8 @@ TEST_P(SparseMultiply, EqualsTheTripleLoop) {
       c[i][j] = number();
       cell(i, j) = shape.is_integer() ? static_cast<u32>(c[i][j]) : bits(static_cast<f32>(c[i][j]));
     }
-  w.run(std::string(t.name) + " " + range(d_base, t.m * t.m / 64) +
-        ", v[0:1], v[8:11], v30 abid:1");
+  w.run(std::string(t.name) + " " + range(d_base, t.m * t.m / 64) + ", v[0:1], v[8:11], v30" +
+        modifiers);
   for (unsigned i = 0; i < t.m; i++)
     for (unsigned j = 0; j < t.m; j++) {
       int sum = c[i][j];
@@ -373,16 +377,32 @@ TEST_P(SparseMultiply, EqualsTheTripleLoop) {
       ASSERT_EQ(shape.is_integer() ? static_cast<f32>(static_cast<i32>(cell(i, j)))
                                    : as_f32(cell(i, j)),
                 sum)
-          << i << " " << j;
+          << i << " " << j << modifiers;
     }
 }
+
+TEST_P(SparseMultiply, EqualsTheTripleLoopWithEachSetOfPositions) {
+  const unsigned sets = width_of(GetParam().a) == 16 ? 4 : 2;
+  for (unsigned set = 0; set < sets; set++) check(set, " abid:" + std::to_string(set));
+}
+TEST_P(SparseMultiply, CbszMeansTheFirstSet) { check(0, " cbsz:1 abid:1"); }
 
 INSTANTIATE_TEST_SUITE_P(
     , SparseMultiply,
     testing::Values(Sparse{"v_smfmac_f32_16x16x32_f16", Kind::f16, Kind::f16, 16, 32},
+                    Sparse{"v_smfmac_f32_32x32x16_f16", Kind::f16, Kind::f16, 32, 16},
+                    Sparse{"v_smfmac_f32_16x16x32_bf16", Kind::bf16, Kind::bf16, 16, 32},
                     Sparse{"v_smfmac_f32_32x32x16_bf16", Kind::bf16, Kind::bf16, 32, 16},
                     Sparse{"v_smfmac_i32_16x16x64_i8", Kind::i8, Kind::i8, 16, 64},
-                    Sparse{"v_smfmac_f32_32x32x32_fp8_bf8", Kind::fp8, Kind::bf8, 32, 32}),
+                    Sparse{"v_smfmac_i32_32x32x32_i8", Kind::i8, Kind::i8, 32, 32},
+                    Sparse{"v_smfmac_f32_16x16x64_bf8_bf8", Kind::bf8, Kind::bf8, 16, 64},
+                    Sparse{"v_smfmac_f32_16x16x64_bf8_fp8", Kind::bf8, Kind::fp8, 16, 64},
+                    Sparse{"v_smfmac_f32_16x16x64_fp8_bf8", Kind::fp8, Kind::bf8, 16, 64},
+                    Sparse{"v_smfmac_f32_16x16x64_fp8_fp8", Kind::fp8, Kind::fp8, 16, 64},
+                    Sparse{"v_smfmac_f32_32x32x32_bf8_bf8", Kind::bf8, Kind::bf8, 32, 32},
+                    Sparse{"v_smfmac_f32_32x32x32_bf8_fp8", Kind::bf8, Kind::fp8, 32, 32},
+                    Sparse{"v_smfmac_f32_32x32x32_fp8_bf8", Kind::fp8, Kind::bf8, 32, 32},
+                    Sparse{"v_smfmac_f32_32x32x32_fp8_fp8", Kind::fp8, Kind::fp8, 32, 32}),
     [](const auto &i) { return std::string(i.param.name); });
 
 // gfx11: A's row i lies in lanes i and i + 16, element after element; rows of C and D alternate
