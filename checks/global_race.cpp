@@ -85,7 +85,7 @@ Place DispatchRaces::place(const Mark &mark, uint64_t address) const {
 }
 
 void GroupRaces::begin(DispatchRaces &dispatch, const ObservedGroup &group) {
-  if (dispatch_ != &dispatch) pages_.fill({});
+  if (dispatch_ != &dispatch) blocks_.fill({});
   dispatch_ = &dispatch;
   lines_.clear();
   has_stored_ = false;
@@ -107,11 +107,11 @@ void GroupRaces::begin(DispatchRaces &dispatch, const ObservedGroup &group) {
 }
 
 ShadowPage *GroupRaces::page(uint64_t address) {
-  const uint64_t number = address / ShadowPage::kBytes;
+  const uint64_t number = address / GlobalShadow::Block::kBytes;
   // Arrays are often a power of two apart: all bits have a part in it.
-  CachedPage &cached = pages_[number * 0x9E3779B97F4A7C15 >> (64 - kCachedBits)];
-  if (cached.number != number) cached = {number, dispatch_->shadow.page(address)};
-  return cached.page;
+  CachedBlock &cached = blocks_[number * 0x9E3779B97F4A7C15 >> (64 - kCachedBits)];
+  if (cached.number != number) cached = {number, &dispatch_->shadow.block(address)};
+  return dispatch_->shadow.page(*cached.block, address);
 }
 
 /// The page that all of an access is in; null if there are several, or one that does not exist.
@@ -305,8 +305,17 @@ bool GroupRaces::isQuick(Lane &lane, uint32_t dword) {
   if (isOthers(page.write.marks) || isOthers(page.earlier_write.marks)) return false;
   if (lane.access.kind == AccessKind::store) {
     if (isOthers(page.read) || isOthers(page.second_read)) return false;
-    lane.value = storedAt(lane.access, lane.mark.lane, lane.at);
-    putWrite(lane, page, dword);
+    GlobalShadow &shadow = dispatch_->shadow;
+    const uint32_t stored = storedAt(lane.access, lane.mark.lane, lane.at);
+    Mark &last = page.write.marks.of(dword, shadow);
+    uint32_t &value = shadow.made(page.write.values)[dword];
+    // See putWrite(): it knows of itself.
+    if (last.time && last.time != lane.mark.time &&
+        ((stored ^ value) & maskOfBytes(last.bytes)) != 0) {
+      page.earlier_write.marks.of(dword, shadow) = last;
+      shadow.made(page.earlier_write.values)[dword] = value;
+    }
+    last = lane.mark, value = stored;
     return true;
   }
   const bool may_replace = !isOthers(page.read) || hasHeard(w, w.seen, *page.read.who(dword));
@@ -402,26 +411,46 @@ void GroupRaces::storeRow(const Lane &lane, const RowPart &part) {
             ? access.stored[i % of_lane * access.stored_stride + lane.mark.lane + i / of_lane]
             : 0;
   const uint32_t row = part.first / PageMarks::kRow;
-  if (part.isWhole() && (last.marks.isRow(row) || last.marks.isEmpty(row))) {
-    uint32_t equal = 0;
-    for (uint32_t i = 0; i < PageMarks::kRow; ++i) equal += stored[i] == values[i];
-    if (last.marks.isEmpty(row) || equal == PageMarks::kRow || equal == 0) {
-      if (last.marks.isRow(row) && equal == 0) {
-        earlier.marks.putRow(row, *last.marks.who(part.first), shadow);
-        std::copy_n(values, part.count, &shadow.made(earlier.values)[part.first]);
-      }
-      std::copy_n(stored.begin(), part.count, values);
-      return last.marks.putRow(row, lane.mark, shadow);
-    }
-  }
-  for (uint32_t i = 0; i < part.count; ++i) {
-    Mark &mark = last.marks.of(part.first + i, shadow);
-    if (mark.time && ((stored[i] ^ values[i]) & maskOfBytes(mark.bytes))) {
+  const bool is_first = last.marks.isEmpty(row);
+  if (!is_first && !(part.isWhole() && putEarlierRow(lane, part, stored.data()))) {
+    for (uint32_t i = 0; i < part.count; ++i) {
+      const Mark mark = last.marks.at(part.first + i);
+      if (!mark.time || !((stored[i] ^ values[i]) & maskOfBytes(mark.bytes))) continue;
       earlier.marks.of(part.first + i, shadow) = mark;
       shadow.made(earlier.values)[part.first + i] = values[i];
     }
-    mark = lane.mark.behind(i), values[i] = stored[i];
   }
+  std::copy_n(stored.begin(), part.count, values);
+  if (part.isWhole()) return last.marks.putRow(row, lane.mark, shadow);
+  for (uint32_t i = 0; i < part.count; ++i)
+    last.marks.of(part.first + i, shadow) = lane.mark.behind(i);
+}
+
+/// The last stores of a whole row become the earlier ones, or need not. False: some do, and some
+/// must not.
+bool GroupRaces::putEarlierRow(const Lane &lane, const RowPart &part, const uint32_t *stored) {
+  ShadowPage::Writes &last = lane.page->write, &earlier = lane.page->earlier_write;
+  const uint32_t row = part.first / PageMarks::kRow;
+  if (!last.marks.isRow(row)) return false;
+  const Mark &mark = *last.marks.who(part.first);
+  const uint32_t *values = &(*last.values)[part.first];
+  uint32_t equal = 0;
+  for (uint32_t i = 0; i < PageMarks::kRow; ++i) equal += stored[i] == values[i];
+  if (equal == PageMarks::kRow) return true;
+  if (equal) {
+    // One more of the same wave and value does no harm, unless it takes the place of another value.
+    if (mark.wave != lane.wave.id) return false;
+    const auto isInUse = [&](uint32_t i) {
+      const Mark *before = earlier.marks.who(part.first + i);
+      return before && before->time && earlier.valueOf(part.first + i) != stored[i];
+    };
+    for (uint32_t i = 0; i < PageMarks::kRow; ++i)
+      if (stored[i] == values[i] && isInUse(i)) return false;
+  }
+  GlobalShadow &shadow = dispatch_->shadow;
+  std::copy_n(values, part.count, &shadow.made(earlier.values)[part.first]);
+  earlier.marks.putRow(row, mark, shadow);
+  return true;
 }
 
 /// Lanes side by side, as most are, row by row. Returns those that are to be looked at one by one.
@@ -434,7 +463,7 @@ uint64_t GroupRaces::lookAtRows(Lane &lane) {
   const uint64_t begin = access.address[low], end = begin + uint64_t{count} * access.size;
   if (access.lanes >> low != ~uint64_t{0} >> (64 - count)) return access.lanes;
   uint64_t differs = begin % access.size;
-  for (uint32_t i = 0; i < count; ++i)
+  for (uint32_t i = 0; i < count && access.lane_stride != access.size; ++i)
     differs |= access.address[low + i] - begin - uint64_t{i} * access.size;
   if (differs) return access.lanes;
   constexpr uint64_t row_bytes = PageMarks::kRow * 4;

@@ -260,6 +260,7 @@ private:
   bool isQuickRow(Lane &lane, const RowPart &part);
   void loadRow(const Lane &lane, const RowPart &part);
   void storeRow(const Lane &lane, const RowPart &part);
+  bool putEarlierRow(const Lane &lane, const RowPart &part, const uint32_t *stored);
   uint64_t lookAtRows(Lane &lane);
   void dword(Lane &lane, ShadowPage &page, uint32_t dword);
   void load(Lane &lane, ShadowPage &page, uint32_t dword);
@@ -294,12 +295,12 @@ private:
   Arrived arriving_, arrived_;
   std::vector<Time> heard_before_; ///< learn()
   std::vector<Time> passed_on_;    ///< release(): times of the workgroup's waves
-  struct CachedPage {
+  struct CachedBlock {
     uint64_t number = ~uint64_t{0};
-    ShadowPage *page = nullptr;
+    GlobalShadow::Block *block = nullptr;
   };
   static constexpr unsigned kCachedBits = 8;
-  std::array<CachedPage, 1 << kCachedBits> pages_;
+  std::array<CachedBlock, 1 << kCachedBits> blocks_;
 };
 
 } // namespace fade::checks

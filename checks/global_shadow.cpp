@@ -56,7 +56,10 @@ void PageMarks::makeSingle(uint32_t row, GlobalShadow &shadow) {
   for (uint32_t i = 0; i < kRow; ++i) marks[row * kRow + i] = first.behind(i);
 }
 
-GlobalShadow::~GlobalShadow() { all_bytes -= bytes_; }
+GlobalShadow::~GlobalShadow() {
+  forPages([](uint64_t, ShadowPage &page) { delete &page; });
+  all_bytes -= bytes_;
+}
 
 bool GlobalShadow::take(uint64_t bytes) {
   if (all_bytes.load(std::memory_order_relaxed) + bytes > kMostBytes) {
@@ -67,23 +70,31 @@ bool GlobalShadow::take(uint64_t bytes) {
   return true;
 }
 
-ShadowPage *GlobalShadow::page(uint64_t address) {
-  const uint64_t number = address / ShadowPage::kBytes;
+GlobalShadow::Block &GlobalShadow::block(uint64_t address) {
+  const uint64_t number = address / Block::kBytes;
   Shard &shard = shards_[number % kShards];
   const std::lock_guard lock(shard.mutex);
-  auto &page = shard.pages[number];
-  if (!page) {
-    if (!take(sizeof(ShadowPage))) return nullptr;
-    page = std::make_unique<ShadowPage>();
-  }
-  return page.get();
+  auto &block = shard.blocks[number];
+  if (!block) block = std::make_unique<Block>(), count(sizeof(Block));
+  return *block;
+}
+
+ShadowPage *GlobalShadow::makePage(std::atomic<ShadowPage *> &at) {
+  if (!take(sizeof(ShadowPage))) return nullptr;
+  auto made = std::make_unique<ShadowPage>();
+  ShadowPage *other = nullptr;
+  if (at.compare_exchange_strong(other, made.get(), std::memory_order_acq_rel))
+    return made.release();
+  return other; // somebody was faster
 }
 
 ShadowPage *GlobalShadow::find(uint64_t number) const {
-  const Shard &shard = shards_[number % kShards];
+  const uint64_t of_block = number / Block::kPages;
+  const Shard &shard = shards_[of_block % kShards];
   const std::lock_guard lock(shard.mutex);
-  const auto at = shard.pages.find(number);
-  return at == shard.pages.end() ? nullptr : at->second.get();
+  const auto at = shard.blocks.find(of_block);
+  if (at == shard.blocks.end()) return nullptr;
+  return at->second->pages[number % Block::kPages].load(std::memory_order_acquire);
 }
 
 /// The limit is kept when pages are made; a few more bytes than allowed do no harm.

@@ -188,8 +188,19 @@ private:
 class GlobalShadow {
 public:
   ~GlobalShadow();
-  /// The page that holds an address; null if there is no room for more. It stays where it is.
-  ShadowPage *page(uint64_t address);
+  /// Pages side by side, which are found together. They stay where they are.
+  struct Block {
+    static constexpr uint64_t kPages = 64, kBytes = kPages * ShadowPage::kBytes;
+    std::array<std::atomic<ShadowPage *>, kPages> pages{};
+  };
+  /// The block that holds an address.
+  Block &block(uint64_t address);
+  /// Its page there; null if there is no room for more.
+  ShadowPage *page(Block &block, uint64_t address) {
+    const uint64_t number = address / ShadowPage::kBytes % Block::kPages;
+    ShadowPage *page = block.pages[number].load(std::memory_order_acquire);
+    return page ? page : makePage(block.pages[number]);
+  }
   /// Marks or a meeting of a page, made if they are not there yet. Under the page's lock.
   template <class T> T &made(std::unique_ptr<T> &of) {
     if (!of) of = std::make_unique<T>(), count(sizeof(T));
@@ -199,7 +210,10 @@ public:
   /// All pages, by address / kBytes. When nobody adds any more.
   template <class F> void forPages(F &&f) const {
     for (const Shard &shard : shards_)
-      for (const auto &[number, page] : shard.pages) f(number, *page);
+      for (const auto &[number, block] : shard.blocks)
+        for (uint64_t i = 0; i < Block::kPages; ++i)
+          if (ShadowPage *page = block->pages[i].load(std::memory_order_acquire))
+            f(number * Block::kPages + i, *page);
   }
   ShadowPage *find(uint64_t number) const;
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
@@ -210,9 +224,10 @@ public:
 private:
   struct Shard {
     mutable std::mutex mutex;
-    std::unordered_map<uint64_t, std::unique_ptr<ShadowPage>> pages;
+    std::unordered_map<uint64_t, std::unique_ptr<Block>> blocks; ///< by address / Block::kBytes
   };
   static constexpr std::size_t kShards = 64;
+  ShadowPage *makePage(std::atomic<ShadowPage *> &at);
   bool take(uint64_t bytes);
   void count(uint64_t bytes);
 

@@ -76,7 +76,8 @@ bool InitCheck::isDone(const ObservedAccess &access, const LaneSpan &span) {
   if (span.bytes < access.size || !isFollowed(span.first) ||
       !last_->holds(span.last + access.size - 1))
     return false;
-  if (span.bytes > near) return needsOld(access) && isWhole();
+  if (isWhole()) return true; // then a store changes nothing
+  if (span.bytes > near) return false;
   WrittenMemory &memory = WrittenMemory::instance();
   // Where all is written, with what lies between the lanes, a store changes nothing.
   if (needsOld(access) || !span.is_gapless) return memory.isWritten(span.first, span.bytes);

@@ -12,6 +12,7 @@ namespace {
 
 /// Nearly all accesses: each lane begins where the one before it ends, or behind that.
 bool isRising(const ObservedAccess &access) {
+  if (access.lane_stride) return true;
   uint64_t end = 0;
   for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
     const uint64_t address = access.address[std::countr_zero(lanes)];

@@ -25,6 +25,14 @@ struct LaneSpan {
   bool is_gapless = true;                  ///< each lane begins where the one before it ends
 
   explicit LaneSpan(const ObservedAccess &access) {
+    if (access.lane_stride && access.lanes) {
+      const auto low = std::countr_zero(access.lanes), high = 63 - std::countl_zero(access.lanes);
+      first = access.address[low], last = access.address[high];
+      is_gapless = access.lane_stride == access.size &&
+                   access.lanes >> low == ~uint64_t{0} >> (63 - (high - low));
+      bytes = last - first + access.size;
+      return;
+    }
     if ((access.lanes & (access.lanes + 1)) == 0 && access.lanes != 0) {
       const auto count = static_cast<unsigned>(std::popcount(access.lanes));
       ofFirst(access.address, count, access.size);

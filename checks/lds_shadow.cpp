@@ -21,7 +21,8 @@ void LdsShadow::begin(uint32_t waves, uint32_t bytes) {
   arriving_.assign(waves, base_), arrived_.assign(waves, base_);
   if (cells_.size() < (bytes + 3) / 4)
     cells_.resize((bytes + 3) / 4), values_.resize(cells_.size());
-  meetings_.clear();
+  for (const Meeting &meeting : meetings_) meeting_at_[meeting.dword] = 0;
+  meetings_.clear(), left_.clear();
   parts_.clear();
   has_released_ = has_stored_ = false;
   reads_count_ = 0;
@@ -93,13 +94,25 @@ LdsShadow::Other LdsShadow::otherOf(const Mark &mark, uint64_t dword, unsigned c
   return other;
 }
 
-void LdsShadow::acquire(uint32_t wave, const Meeting &meeting) {
-  for (uint32_t w = 0; w < waves_; ++w)
-    if (w != wave) heard(wave, w) = std::max(heard(wave, w), meeting.left[w]);
+LdsShadow::Meeting &LdsShadow::makeMeeting(uint64_t dword) {
+  if (Meeting *meeting = meetingAt(dword)) return *meeting;
+  if (meeting_at_.size() < cells_.size())
+    meeting_at_.resize(cells_.size()), atomics_.resize(cells_.size());
+  const auto number = static_cast<uint32_t>(meetings_.size());
+  meeting_at_[dword] = number + 1;
+  left_.resize(left_.size() + waves_, base_);
+  return meetings_.emplace_back(Meeting{static_cast<uint32_t>(dword), number});
 }
 
-void LdsShadow::release(uint32_t wave, Meeting &meeting) {
-  for (uint32_t w = 0; w < waves_; ++w) meeting.left[w] = std::max(meeting.left[w], heard(wave, w));
+void LdsShadow::acquire(uint32_t wave, const Meeting &meeting) {
+  const Clock *left = &left_[std::size_t{meeting.number} * waves_];
+  for (uint32_t w = 0; w < waves_; ++w)
+    if (w != wave) heard(wave, w) = std::max(heard(wave, w), left[w]);
+}
+
+void LdsShadow::release(uint32_t wave, const Meeting &meeting) {
+  Clock *left = &left_[std::size_t{meeting.number} * waves_];
+  for (uint32_t w = 0; w < waves_; ++w) left[w] = std::max(left[w], heard(wave, w));
   has_released_ = true;
 }
 
@@ -127,18 +140,13 @@ bool LdsShadow::raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &
   bool is_atomic = access.kind == AccessKind::atomic;
   Meeting *meeting = nullptr;
   if (is_atomic) {
-    meeting = &meetings_[dword];
-    if (atomics_.size() < cells_.size()) atomics_.resize(cells_.size());
-    meeting->left.resize(waves_, base_);
+    meeting = &makeMeeting(dword);
     meeting->answers |= access.returns;
     if (access.returns) acquire(wave, *meeting);
-  } else if (!meetings_.empty()) {
-    const auto met_before = meetings_.find(dword);
-    is_atomic = met_before != meetings_.end() && met_before->second.answers;
-    if (is_atomic) meeting = &met_before->second;
-    if (is_atomic && reads) acquire(wave, *meeting);
-    if (manner == Manner::polls && met_before != meetings_.end() && !is_atomic)
-      acquire(wave, met_before->second);
+  } else if (Meeting *met_before = meetingAt(dword)) {
+    is_atomic = met_before->answers;
+    if (is_atomic) meeting = met_before;
+    if (reads && (is_atomic || manner == Manner::polls)) acquire(wave, *met_before);
   }
   const bool polls = manner == Manner::polls;
   if (polls) is_atomic = true, hear(wave, cell.write);

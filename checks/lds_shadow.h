@@ -143,11 +143,16 @@ private:
   std::vector<uint32_t> values_; ///< what was last stored, by dword
   std::vector<Atomics> atomics_; ///< by dword; empty until there is one
   struct Meeting {               ///< a dword that atomics change
-    std::vector<Clock> left;     ///< what those knew who were here
-    bool answers = false;        ///< an atomic has taken the old value
+    uint32_t dword = 0;
+    uint32_t number = 0;
+    bool answers = false; ///< an atomic has taken the old value
   };
+  Meeting *meetingAt(uint64_t dword) {
+    return meetings_.empty() || !meeting_at_[dword] ? nullptr : &meetings_[meeting_at_[dword] - 1];
+  }
+  Meeting &makeMeeting(uint64_t dword);
   void acquire(uint32_t wave, const Meeting &meeting);
-  void release(uint32_t wave, Meeting &meeting);
+  void release(uint32_t wave, const Meeting &meeting);
 
   /// Loads that race with nobody are marked when somebody stores; a barrier comes before that
   /// mostly, after which nobody asks for them.
@@ -162,10 +167,12 @@ private:
 
   std::vector<Read> reads_;
   std::size_t reads_count_ = 0;
-  bool has_stored_ = false;                        ///< anybody, since the last barrier
-  std::unordered_map<uint64_t, Meeting> meetings_; ///< by dword
-  std::unordered_map<uint64_t, Parts> parts_;      ///< since the last barrier
-  bool has_released_ = false;                      ///< in the access that is being looked at
+  bool has_stored_ = false; ///< anybody, since the last barrier
+  std::vector<Meeting> meetings_;
+  std::vector<uint32_t> meeting_at_;          ///< by dword: one more than its number, or 0
+  std::vector<Clock> left_;                   ///< of each meeting, by wave: what those knew
+  std::unordered_map<uint64_t, Parts> parts_; ///< since the last barrier
+  bool has_released_ = false;                 ///< in the access that is being looked at
   std::vector<uint64_t> written_;
 };
 

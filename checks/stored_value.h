@@ -21,6 +21,7 @@ inline uint32_t storedAt(const ObservedAccess &access, unsigned lane, uint64_t a
   if (!access.stored) return 0;
   const auto word = [&](uint64_t k) { return access.stored[k * access.stored_stride + lane]; };
   const uint64_t offset = at - access.address[lane];
+  if (offset % 4 == 0 && at % 4 == 0 && access.size % 4 == 0) return word(offset / 4);
   if (access.size < 4) return word(0) >> 8 * access.stored_byte >> 8 * offset << 8 * (at % 4);
   uint32_t value = word(offset / 4) >> 8 * (offset % 4);
   if (offset % 4 && offset / 4 + 1 < access.size / 4)

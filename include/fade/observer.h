@@ -24,7 +24,7 @@
 
 namespace fade {
 
-#define FADE_OBSERVER_VERSION 14
+#define FADE_OBSERVER_VERSION 15
 
 /// What an observer wants to be told; the rest is not even put together.
 enum ObserverWants : uint32_t {
@@ -115,6 +115,9 @@ struct ObservedAccess {
   const uint32_t *stored = nullptr;
   uint32_t stored_stride = 64;
   uint8_t stored_byte = 0;
+  /// Each lane that takes part is so many bytes behind lane 0, times its number, and no two of them
+  /// overlap; if it is the size, they lie side by side. 0: that is not known.
+  uint32_t lane_stride = 0;
 };
 
 struct ObservedWait {

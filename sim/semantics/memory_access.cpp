@@ -260,7 +260,7 @@ Run flat_run(Wave &w, const Instruction &in, uint32_t bytes, bool write, unsigne
   const uint64_t base = in.saddr ? w.sgpr64(in.src[2].index) : uint64_t{high[low]} << 32;
   const uint64_t va = base + lane0 + static_cast<uint64_t>(int64_t{in.offset});
   const Region *region = w.memory->region(va, w.lanes * bytes, write);
-  return region ? Run{region->at(va)} : Run{};
+  return region ? Run{region->at(va), 4, Space::global, va} : Run{};
 }
 
 // Private memory at one address for all lanes.
@@ -432,6 +432,19 @@ void set_stored(const Wave &w, const StoredRows &stored, ObservedAccess &o) {
   if (!stored.is_packed && number < registers) o.data = static_cast<uint16_t>(number);
 }
 
+// Of all lanes from the first one on: how far each is behind the one before it, where that is the
+// same for all and they do not overlap; else 0.
+uint32_t stride_of(const LaneAddresses &a, uint32_t bytes) {
+  constexpr uint64_t most = 1 << 20; // less than the apertures and the scratch window have
+  const uint64_t step = a.va[1] - a.va[0];
+  if (a.lanes < 3 || (a.lanes & (a.lanes + 1)) || step < bytes || step > most) return 0;
+  const auto count = static_cast<unsigned>(std::popcount(a.lanes));
+  uint64_t differences = 0;
+  for (unsigned i = 0; i < count; i++) differences |= a.va[i] - a.va[0] - i * step;
+  const bool wraps = a.va[count - 1] < a.va[0];
+  return differences || wraps ? 0 : static_cast<uint32_t>(step);
+}
+
 // A lane's address as observers know it: in its space.
 uint64_t address_in(const Wave &w, uint64_t va, Space space) {
   if (space == Space::global) return va;
@@ -441,16 +454,30 @@ uint64_t address_in(const Wave &w, uint64_t va, Space space) {
 
 } // namespace
 
+void tell_observer_of_run(Wave &w, const Instruction &in, uint64_t lane0, uint32_t bytes,
+                          AccessKind kind, StoredRows stored) {
+  ObservedAccess o = described(w, in, bytes, kind);
+  set_stored(w, stored, o);
+  uint64_t va[64];
+  for (unsigned i = 0; i < 64; i++) va[i] = lane0 + i * uint64_t{bytes};
+  o.lanes = w.active_exec, o.address = va, o.lane_stride = bytes;
+  w.observer->access(w.info, o);
+}
+
 void tell_observer(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
                    AccessKind kind, StoredRows stored) {
   ObservedAccess o = described(w, in, bytes, kind);
   set_stored(w, stored, o);
+  o.lane_stride = a.in_lds ? 0 : stride_of(a, bytes);
   bool is_global = !a.in_lds;
-  for_lanes(a.lanes, [&](unsigned i) { is_global &= lane_space(in, a.va[i]) == Space::global; });
+  // Between two lanes that are in global memory, and not far apart, there is nothing else.
+  const uint64_t looked_at = o.lane_stride ? 1 | std::bit_floor(a.lanes) : a.lanes;
+  for_lanes(looked_at, [&](unsigned i) { is_global &= lane_space(in, a.va[i]) == Space::global; });
   if (is_global) { // nearly always: as they are
     if (a.lanes) o.lanes = a.lanes, o.address = a.va, w.observer->access(w.info, o);
     return;
   }
+  o.lane_stride = 0;
   uint64_t address[3][64] = {}, lanes[3] = {};
   for_lanes(a.lanes, [&](unsigned i) {
     const Space space = a.in_lds ? Space::lds : lane_space(in, a.va[i]);

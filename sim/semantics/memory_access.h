@@ -84,6 +84,7 @@ struct Run {
   std::byte *host = nullptr;
   uint32_t word_stride = 4;
   Space space = Space::global;
+  uint64_t va = 0; // of lane 0, in global memory
 };
 Run find_run(Wave &w, const Instruction &in, uint32_t bytes, bool write);
 
@@ -110,6 +111,8 @@ struct StoredRows {
 };
 void tell_observer(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
                    AccessKind kind, StoredRows stored);
+void tell_observer_of_run(Wave &w, const Instruction &in, uint64_t lane0, uint32_t bytes,
+                          AccessKind kind, StoredRows stored);
 void tell_observer_of_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes,
                           uint32_t bytes, AccessKind kind, bool returns, unsigned row,
                           StoredRows stored);
@@ -124,6 +127,15 @@ inline void observe_store(Wave &w, const Instruction &in, const LaneAddresses &a
                           StoredRows stored) {
   if (is_observed(w)) [[unlikely]]
     tell_observer(w, in, a, bytes, AccessKind::store, stored);
+}
+// False: observers want each lane's address, which a run in private memory does not have.
+inline bool observe_run(Wave &w, const Instruction &in, const Run &run, uint32_t bytes,
+                        AccessKind kind, StoredRows stored) {
+  if (!is_observed(w)) [[likely]]
+    return true;
+  if (run.space != Space::global) return false;
+  tell_observer_of_run(w, in, run.va, bytes, kind, stored);
+  return true;
 }
 // Stores of values that are converted on their way: convert(lane, to) makes those of a lane.
 template <class F>

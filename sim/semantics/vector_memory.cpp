@@ -259,8 +259,9 @@ template <class I> void load(Wave &w, const Instruction &in) {
   if constexpr (I::count >= 3)
     if (in.lds && w.arch->id == Gfx::gfx950) [[unlikely]]
       return load_to_lds<I>(w, in);
-  if (w.active_exec && !is_observed(w))
-    if (const Run run = find_run(w, in, I::bytes, false); run.host) {
+  if (w.active_exec)
+    if (const Run run = find_run(w, in, I::bytes, false);
+        run.host && observe_run(w, in, run, I::bytes, AccessKind::load, {})) {
       load_run<I>(w, &w.vgpr[in.dst.index], run.host, run.word_stride, LaneMask(w, w.active_exec));
       return count_bytes(w, w.active_exec, I::bytes, AccessKind::load, run.space);
     }
@@ -302,8 +303,10 @@ void store_from(Wave &w, const Instruction &in, const LaneAddresses &a, const Ro
 }
 
 template <class I> void store(Wave &w, const Instruction &in) {
-  if (w.all_active && !is_observed(w))
-    if (const Run run = find_run(w, in, I::bytes, true); run.host) {
+  if (w.all_active)
+    if (const Run run = find_run(w, in, I::bytes, true);
+        run.host &&
+        observe_run(w, in, run, I::bytes, AccessKind::store, {&w.vgpr[in.src[1].index]})) {
       release_fence();
       store_run<I>(&w.vgpr[in.src[1].index], run.host, run.word_stride, w.lanes);
       return count_bytes(w, w.active_exec, I::bytes, AccessKind::store, run.space);

@@ -22,6 +22,7 @@ struct Seen {
   std::map<uint64_t, int> loads, stores, atomics, lds_stores; // times per address
   uint64_t scalar_loads = 0, groups = 0, groups_ended = 0, waves = 0, waves_ended = 0, blocks = 0;
   uint64_t runs = 0, runs_at_blocks = 0, atomics_done = 0;
+  uint64_t loads_side_by_side = 0, wrong_strides = 0;
   uint64_t barriers = 0, barriers_passed = 0, waits = 0, branches = 0, taken = 0, fences = 0;
   std::set<std::thread::id> threads;
   std::string kernel, message;
@@ -68,6 +69,10 @@ private:
     void access(const ObservedWave &w, const ObservedAccess &a) override {
       is_atomic = a.kind == AccessKind::atomic;
       if (a.path == AccessPath::scalar) seen.scalar_loads++;
+      seen.loads_side_by_side += a.kind == AccessKind::load && a.lane_stride == a.size;
+      for (unsigned lane = 0; lane < w.lanes; lane++)
+        seen.wrong_strides += a.lane_stride && (a.lanes >> lane & 1) &&
+                              a.address[lane] != a.address[0] + uint64_t{lane} * a.lane_stride;
       for (unsigned lane = 0; lane < w.lanes; lane++) {
         if (!(a.lanes >> lane & 1) || a.path == AccessPath::scalar) continue;
         if (a.space == AccessSpace::lds && a.kind == AccessKind::store)
@@ -116,6 +121,7 @@ private:
         all.barriers_passed += s.barriers_passed, all.branches += s.branches;
         all.taken += s.taken, all.fences += s.fences;
         all.atomics_done += s.atomics_done;
+        all.loads_side_by_side += s.loads_side_by_side, all.wrong_strides += s.wrong_strides;
         all.runs += s.runs, all.runs_at_blocks += s.runs_at_blocks;
         all.threads.insert(s.threads.begin(), s.threads.end());
       }
@@ -177,6 +183,8 @@ TEST_P(ObserverTest, SeesEachLaneOfEachAccessOnce) {
     EXPECT_EQ(out[i], word & 1 ? word : 0) << i;
   }
   for (uint32_t i = 0; i < 64; i++) EXPECT_EQ(seen.lds_stores[4 * i], 6) << i;
+  EXPECT_EQ(seen.loads_side_by_side, items / lanes);
+  EXPECT_EQ(seen.wrong_strides, 0u);
 }
 
 TEST_P(ObserverTest, SeesBeginningsAndEndsBarriersWaitsAndScalarLoads) {
