@@ -37,21 +37,24 @@ inline std::string escapeMarkup(const std::string &text) {
   return out;
 }
 
-/// Relative to the folder that the run was started in, as those who read SARIF expect it, if it is
-/// below that.
-inline std::string fileUri(const std::string &file) {
-  std::error_code error;
-  const auto here = std::filesystem::current_path(error);
-  std::string path = file;
-  if (const std::string prefix = here.string() + '/'; !error && file.starts_with(prefix))
-    path = file.substr(prefix.size());
-  std::string uri;
+/// An absolute path as a URI with its scheme, another one as a relative reference.
+inline std::string pathUri(const std::string &path) {
+  std::string uri = path.starts_with('/') ? "file://" : "";
   for (const char c : path) {
     const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
                           std::string_view("/-._~").find(c) != std::string_view::npos;
     uri += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
   return uri;
+}
+
+/// Relative to the folder that the run was started in, as those who read SARIF expect it, if it is
+/// below that.
+inline std::string fileUri(const std::string &file) {
+  std::error_code error;
+  const auto here = std::filesystem::current_path(error);
+  const std::string prefix = here.string() + '/';
+  return pathUri(!error && file.starts_with(prefix) ? file.substr(prefix.size()) : file);
 }
 
 } // namespace fade::compare

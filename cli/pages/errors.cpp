@@ -1,6 +1,7 @@
 #include "pages/errors.h"
 
-#include <cctype>
+#include "base/markup.h"
+
 #include <filesystem>
 #include <fmt/format.h>
 
@@ -82,13 +83,7 @@ std::string docsAddress() {
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   const fs::path folder = program.parent_path().parent_path() / "share/fade/docs";
   if (error || !fs::exists(folder / "check.md", error)) return "";
-  std::string address = "file://";
-  for (const char c : folder.string())
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '-' || c == '.')
-      address += c;
-    else
-      address += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  return address;
+  return compare::pathUri(folder.string());
 }
 
 Json errorList(const RunLog &log, SourceFiles &sources) {

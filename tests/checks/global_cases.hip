@@ -258,6 +258,47 @@ template <bool broken> __global__ void set_back(unsigned *count, int *out) {
   }
 }
 
+// A sequence lock: who reads while a writer writes tries again. That is not enough for plain data,
+// which others change at that moment; atomic accesses (relaxed) are.
+struct Record {
+  unsigned sequence, padding;
+  int low, high;
+};
+template <bool broken> __global__ void sequence_lock(Record *r, int *out) {
+  constexpr int agent = __HIP_MEMORY_SCOPE_AGENT;
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x + 1 == gridDim.x) {
+    __hip_atomic_store(&r->sequence, 1u, __ATOMIC_RELAXED, agent);
+    __threadfence();
+    if (broken) {
+      r->low = 2; // finds: race
+      r->high = 3; // may: race
+    } else {
+      __hip_atomic_store(&r->low, 2, __ATOMIC_RELAXED, agent);
+      __hip_atomic_store(&r->high, 3, __ATOMIC_RELAXED, agent);
+    }
+    __hip_atomic_store(&r->sequence, 2u, __ATOMIC_RELEASE, agent);
+    return;
+  }
+  for (;;) {
+    const unsigned before = __hip_atomic_load(&r->sequence, __ATOMIC_ACQUIRE, agent);
+    int low, high;
+    if (broken) {
+      low = r->low; // finds: race
+      high = r->high; // may: race
+    } else {
+      low = __hip_atomic_load(&r->low, __ATOMIC_RELAXED, agent);
+      high = __hip_atomic_load(&r->high, __ATOMIC_RELAXED, agent);
+    }
+    __threadfence();
+    const unsigned after = __hip_atomic_load(&r->sequence, __ATOMIC_RELAXED, agent);
+    if (before == after && before % 2 == 0) {
+      out[blockIdx.x] = low + high;
+      return;
+    }
+  }
+}
+
 template <bool broken> int run() {
   constexpr int blocks = 8, threads = 128, n = blocks * threads;
   Device<int> p(n), out(n), in(n), q(n);
@@ -293,6 +334,7 @@ template <bool broken> int run() {
   visited<broken><<<blocks, threads>>>(count.data), clear();
   relax<broken><<<dim3(2, 2), dim3(16, 16)>>>(floats.data, more_floats.data, 32, 32), clear();
   set_back<broken><<<blocks, threads>>>(count.data, out.data), clear();
+  sequence_lock<broken><<<blocks, 64>>>(reinterpret_cast<Record *>(q.data), out.data), clear();
   std::printf("done\n");
   return 5;
 }

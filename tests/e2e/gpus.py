@@ -16,6 +16,7 @@ NAME, LDS, DEPTH = CARDS[GPU]
 HEADLINE = f"{NAME}, {LDS * 1024} bytes of LDS, waves of {LANES}\n"
 IS_KNOWN = HIP >= 7 or GPU != "gfx950"  # to HIP
 SPLITS_BARRIERS = GPU.startswith("gfx12")
+HAS_SCALAR_FLOATS = GPU.startswith(("gfx115", "gfx12"))
 
 
 class Tests(fade.Test):
@@ -27,8 +28,9 @@ class Tests(fade.Test):
     def app(self, *what):
         return [program("gpus"), SOURCE, *what]
 
-    def check(self, *what, code):
-        result = self.bare([PROBE, "check", "--error-exitcode", "9", "--", *self.app(*what)])
+    def check(self, *what, code, checks="default"):
+        chosen = [] if checks == "default" else ["--checks", checks]
+        result = self.bare([PROBE, "check", "--error-exitcode", "9", *chosen, "--", *self.app(*what)])
         self.assertEqual(result.code, code, result.stderr + result.stdout)
         return result
 
@@ -67,6 +69,12 @@ class Tests(fade.Test):
             self.skipTest("barriers are one instruction")
         result = self.check("early", code=9)
         self.assertRegex(result.stdout + result.stderr, r"race: (store and load|load and store) of byte \d+ of LDS by different waves")
+
+    def test_an_infinity_of_the_unit_that_computes_what_is_the_same_for_all_lanes_is_found(self):
+        result = self.check("overflow", code=9, checks="nan")
+        unit = "s" if HAS_SCALAR_FLOATS else "v"
+        self.assertRegex(result.stdout + result.stderr, rf"nan: an infinity is born: {unit}_\w+_f32\w* of 3e\+30, 3e\+30.*, and stored to byte 0 of allocation")
+        self.assertIn("no findings", self.check("scaled", code=0, checks="nan").stderr)
 
     def test_captures_replay_the_same(self):
         captures = self.path("captures")

@@ -286,7 +286,7 @@ class FailIf(Command):
         results = document["runs"][0]["results"]
         self.assertEqual([x["ruleId"] for x in results], ["efficiency<60%", "conflicts>0"])
         place = results[0]["locations"][0]["physicalLocation"]
-        self.assertEqual((place["artifactLocation"]["uri"], place["region"]), ("/src/k.hip", {"startLine": 17, "startColumn": 3}))
+        self.assertEqual((place["artifactLocation"]["uri"], place["region"]), ("file:///src/k.hip", {"startLine": 17, "startColumn": 3}))
         self.assertEqual(len(document["runs"][0]["tool"]["driver"]["rules"]), 3)
         # Conditions given twice are one rule; bytes that are no text are none in XML, either.
         odd = os.fsdecode(b"lines > 1@kernel=\xff\xc3\xa9|copy")

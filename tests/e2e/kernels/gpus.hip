@@ -41,6 +41,9 @@ extern "C" __global__ void racy(float *out) { // a barrier is missing
   out[threadIdx.x] = values[255 - threadIdx.x];
 }
 
+// The same for all lanes: where there is one, the scalar unit computes it.
+extern "C" __global__ void scaled(float *out, float x, float y) { out[threadIdx.x] = x * y + 1; }
+
 // The barrier of gfx12 in its two steps; `early` reads between them.
 extern "C" __global__ void split(float *out, int early) {
   __shared__ float values[256];

@@ -134,7 +134,10 @@ int main(int argc, char **argv) {
     all(gpu, a, b, c);
   else if (std::strcmp(what, "racy") == 0)
     run("racy", 1, 256, {&c});
-  else
+  else if (std::strcmp(what, "scaled") == 0 || std::strcmp(what, "overflow") == 0) {
+    const float x = *what == 'o' ? 3e30f : 3;
+    run("scaled", 1, 256, {&c, &x, &x});
+  } else
     run("split", 1, 256, {&c, &early});
   std::printf(wrong ? "wrong\n" : "all right\n");
   return wrong != 0;
