@@ -12,7 +12,8 @@
 namespace fade::cli {
 
 inline constexpr const char *kNotUsed =
-    "the application did not use the GPU: there is nothing to write";
+    "the application did not use the GPU: there is nothing to write (programs started with a new "
+    "environment, by env -i, sudo or ssh, are not seen)";
 
 struct RecordedRun {
   bool was_started = false;

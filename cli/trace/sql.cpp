@@ -25,13 +25,34 @@ std::string quotedInSql(const std::string &text) {
   return out + "'";
 }
 
+/// Whether a folder has a complete file; one that is still written has another name.
+bool hasRows(const fs::path &folder) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error))
+    if (at->path().extension() == ".parquet") return true;
+  return false;
+}
+
+/// Why a folder cannot be asked, and what to do.
+std::string withoutTables(const std::string &folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) return folder + ": no such folder";
+  for (const auto &entry : fs::directory_iterator(folder, error))
+    if (entry.path().filename().string().starts_with("host="))
+      return fmt::format("{}: a run without tables; fadeprobe log {} --format parquet -o DIR makes "
+                         "them, for fadeprobe sql DIR",
+                         folder, folder);
+  return fmt::format("{}: holds no tables; fadeprobe trace --format parquet -o DIR writes them",
+                     folder);
+}
+
 /// Statements that give the tables their names; empty: there are none.
 std::string viewsOf(const std::string &folder) {
   std::string views;
-  std::error_code error;
   for (const char *table : kTables) {
     const fs::path path = fs::path(folder) / table;
-    if (!fs::is_directory(path, error)) continue;
+    if (!hasRows(path)) continue;
     views +=
         fmt::format("create view {} as select * from read_parquet({}, hive_partitioning = true);\n",
                     table, quotedInSql(path.string() + "/**/*.parquet"));
@@ -60,8 +81,7 @@ CLI::App *addSqlCommand(CLI::App &app, SqlOptions &options) {
 int runSql(const SqlOptions &options) {
   const std::string views = viewsOf(options.folder);
   if (views.empty()) {
-    complain(fmt::format("{}: holds no tables; fadeprobe trace --format parquet -o DIR writes them",
-                         options.folder));
+    complain(withoutTables(options.folder));
     return 1;
   }
   // Without files of the user's own settings; what it prints is the answer and nothing else.

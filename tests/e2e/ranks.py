@@ -274,8 +274,9 @@ if __name__ == '__main__':
         self.assertTrue(summary["exited"])
 
     def test_nothing_was_recorded(self):
-        result = self.done([PROBE, "trace", "-o", self.folder, "--", "true"])
-        self.assertEqual(result.said, ["fadeprobe: the application did not use the GPU: there is nothing to write"])
+        for app in (["true"], ["env", "-i", "PATH=/usr/bin:/bin", "true"]):
+            result = self.done([PROBE, "trace", "-o", self.folder, "--", *app])
+            self.assertEqual(result.said, ["fadeprobe: the application did not use the GPU: there is nothing to write (programs started with a new environment, by env -i, sudo or ssh, are not seen)"])
         result = self.done([PROBE, "trace", "-o", self.folder, "--ranks", "5", "--", PLAIN, 1])
         self.assertEqual(result.said, ["fadeprobe: nothing was recorded: no process with a rank of --ranks 5 has used the GPU"])
         self.assertEqual(self.bare([PROBE, "log", self.folder]).stderr, f"fadeprobe: {self.folder}: holds no recorded processes\n")

@@ -481,7 +481,14 @@ class Tests(fade.Test):
     def test_sql_runs_duckdb_with_a_view_for_each_table(self):
         folder, tools = self.path("it's a run"), self.path("tools")
         result = self.bare([PROBE, "sql", folder, "select 1"])
-        self.assertEqual((result.code, result.said), (1, [f"fadeprobe: {folder}: holds no tables; fadeprobe trace --format parquet -o DIR writes them"]))
+        self.assertEqual((result.code, result.said), (1, [f"fadeprobe: {folder}: no such folder"]))
+        run, empty = self.path("run"), self.path("empty")
+        os.makedirs(os.path.join(run, "host=a", "rank=0"))
+        os.makedirs(os.path.join(empty, "calls", "host=a"))  # a process that was killed has no file
+        result = self.bare([PROBE, "sql", run, "select 1"])
+        self.assertEqual((result.code, result.said), (1, [f"fadeprobe: {run}: a run without tables; fadeprobe log {run} --format parquet -o DIR makes them, for fadeprobe sql DIR"]))
+        result = self.bare([PROBE, "sql", empty, "select 1"])
+        self.assertEqual((result.code, result.said), (1, [f"fadeprobe: {empty}: holds no tables; fadeprobe trace --format parquet -o DIR writes them"]))
         self.assertEqual(self.bare([PROBE, "trace", "-o", folder, "--format", "parquet", "--", program("plain"), 1]).code, 0)
         result = self.bare([PROBE, "sql", folder, "select 1"], {"PATH": tools})
         self.assertEqual(result.code, 1)
