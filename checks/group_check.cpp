@@ -159,8 +159,10 @@ void GroupCheck::lds(const ObservedWave &wave, const ObservedAccess &access, con
   LdsShadow::Other other, first_other;
   uint64_t racing = 0;
   auto manner = LdsShadow::Manner::plain;
+  // Without optimization accesses do not know that they are in LDS, and say that they are atomic.
   if (races && access.kind == AccessKind::load && access.size <= 8 &&
-      poll_loops_.isPoll(addressOf(access.pc), races_->memory))
+      ((access.coherent && isOnePlace(access)) ||
+       poll_loops_.isPoll(addressOf(access.pc), races_->memory)))
     manner = LdsShadow::Manner::polls;
   if (races && access.kind == AccessKind::store && isOnePlace(access))
     manner = LdsShadow::Manner::tells;

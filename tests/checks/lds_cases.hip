@@ -162,11 +162,12 @@ template <bool broken> __global__ void once_more(int *out) {
 }
 
 // ---- flags that are told and polled with atomics. LDS has no caches to go past: an atomic load looks like
-// any other, but for the loop that waits. (Without optimization that loop is too long to be known.)
+// any other, but for the loop that waits. Without optimization that loop is too long to be known, but accesses are flat and
+// say that they are atomic; on gfx90a not those within a workgroup.
 #if defined(__OPTIMIZE__)
-#define HAS_FLAGS 1
+#define FLAG_SCOPE __HIP_MEMORY_SCOPE_WORKGROUP
 #else
-#define HAS_FLAGS 0
+#define FLAG_SCOPE __HIP_MEMORY_SCOPE_AGENT
 #endif
 template <bool broken> __global__ void counted_flag(const int *in, int *out) {
   __shared__ int box[64], flag;
@@ -175,17 +176,16 @@ template <bool broken> __global__ void counted_flag(const int *in, int *out) {
   const int lane = threadIdx.x % 64, half = threadIdx.x / 64;
   if (half == 0) {
     box[lane] = in[lane]; // finds: race
-    if (HAS_FLAGS && !broken)
-      __hip_atomic_fetch_add(&flag, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
+    if (!broken)
+      __hip_atomic_fetch_add(&flag, 1, __ATOMIC_RELEASE, FLAG_SCOPE);
   } else {
-    if (HAS_FLAGS && !broken)
-      while (__hip_atomic_load(&flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP) < 64) {}
-    if (HAS_FLAGS || broken) out[lane] = box[63 - lane]; // finds: race
+    if (!broken)
+      while (__hip_atomic_load(&flag, __ATOMIC_ACQUIRE, FLAG_SCOPE) < 64) {}
+    out[lane] = box[63 - lane]; // finds: race
   }
 }
 // There and back, five times; or the flag comes before what it stands for.
 template <bool broken> __global__ void stored_flag(const int *in, int *out) {
-#if HAS_FLAGS
   __shared__ int box[64], full;
   if (threadIdx.x == 0) full = 0;
   __syncthreads();
@@ -193,20 +193,19 @@ template <bool broken> __global__ void stored_flag(const int *in, int *out) {
   if (threadIdx.x % 64 >= 32) return;
   for (int k = 0; k < 5; k++) { // may: race
     if (wave == 0) {
-      while (__hip_atomic_load(&full, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP) == 1) {} // may: race
+      while (__hip_atomic_load(&full, __ATOMIC_ACQUIRE, FLAG_SCOPE) == 1) {} // may: race
       if (broken && lane == 0)
-        __hip_atomic_store(&full, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP); // may: race
+        __hip_atomic_store(&full, 1, __ATOMIC_RELEASE, FLAG_SCOPE); // may: race
       box[lane] = in[lane] + k; // finds: race optimized
       if (!broken && lane == 0)
-        __hip_atomic_store(&full, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
+        __hip_atomic_store(&full, 1, __ATOMIC_RELEASE, FLAG_SCOPE);
     } else {
-      while (__hip_atomic_load(&full, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP) == 0) {} // may: race
+      while (__hip_atomic_load(&full, __ATOMIC_ACQUIRE, FLAG_SCOPE) == 0) {} // may: race
       out[32 * k + lane] = box[31 - lane]; // finds: race optimized
       if (lane == 0)
-        __hip_atomic_store(&full, 0, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP); // may: race
+        __hip_atomic_store(&full, 0, __ATOMIC_RELEASE, FLAG_SCOPE); // may: race
     }
   }
-#endif
 }
 // A loop over what others may still be counting does not wait for them.
 template <bool broken> __global__ void early_sum(const int *in, int *out) {
