@@ -2,6 +2,8 @@
 // in some. Many workgroups meet at the same places, in whatever order they run.
 #include "cases.h"
 
+#include <hip/hip_fp16.h>
+
 // Pairs that overlap by one element: each element gets one value, whoever stores it.
 template <bool broken> __global__ void overlapping_pairs(int *p) {
   struct __attribute__((aligned(4))) Pair {
@@ -97,6 +99,35 @@ template <bool broken> __global__ void counts_bytes(unsigned char *bins, const i
     bins[threadIdx.x]++;
 }
 
+// f16 by a function of HIP, and bf16 by functions of the program. Without optimization these are calls, through which
+// values are not followed.
+template <bool broken> __global__ void adds_halves(__half *bins, const int *in) {
+  const unsigned x = in[threadIdx.x] % 32u + threadIdx.x % 8;
+  if (broken)
+    bins[x] = __hadd(bins[x], __float2half(1.0f)); // finds: race, optimized says: one of the updates is lost
+  else
+    bins[threadIdx.x] = __hadd(bins[threadIdx.x], __float2half(1.0f));
+}
+struct Brief { // bf16
+  unsigned short bits;
+};
+__device__ float longOf(Brief b) { return __uint_as_float(unsigned{b.bits} << 16); } // finds: race, optimized
+__device__ Brief briefOf(float f) {
+  return {static_cast<unsigned short>((__float_as_uint(f) + 0x8000) >> 16)};
+}
+template <bool broken> __global__ void adds_briefs(Brief *bins, const int *in) {
+  const unsigned x = in[threadIdx.x] % 32u + threadIdx.x % 8;
+  const unsigned at = broken ? x : threadIdx.x;
+  const float old = longOf(bins[at]);
+  bins[at] = briefOf(old + 1.5f); // finds: race, optimized says: one of the updates is lost
+}
+// The larger of two is the same however often it is taken.
+__global__ void largest_halves(__half *bins, const int *in) {
+  const unsigned x = in[threadIdx.x] % 32u + threadIdx.x % 8;
+  const float old = __half2float(bins[x]), mine = 2.0f + x;
+  bins[x] = __float2half(old > mine ? old : mine);
+}
+
 // Lanes of one wave store what differs, or what does not.
 template <bool broken> __global__ void lanes_meet(int *p, const int *in) {
   const int x = in[threadIdx.x] % 8 + threadIdx.x % 4;
@@ -136,8 +167,12 @@ template <bool broken> int run() {
   counts_in_lds<broken><<<1, 32>>>(bins.data, in.data);
   Device<double> sums(64);
   Device<unsigned char> bytes(64);
+  Device<unsigned short> shorts(64);
   weighs_in_a_wave<broken><<<1, 32>>>(sums.data, in.data, 2.5);
   counts_bytes<broken><<<1, 32>>>(bytes.data, in.data);
+  adds_halves<broken><<<1, 32>>>(reinterpret_cast<__half *>(shorts.data), in.data);
+  adds_briefs<broken><<<1, 32>>>(reinterpret_cast<Brief *>(shorts.data), in.data);
+  largest_halves<<<1, 32>>>(reinterpret_cast<__half *>(shorts.data), in.data);
   lanes_meet<broken><<<1, 32>>>(ints.data, in.data);
   marks_in_a_wave<<<1, 32>>>(bins.data, in.data);
   copies_unwritten<broken><<<1, 64>>>(ints.data);
