@@ -234,9 +234,10 @@ INLINE u32 sums_with_stride(table_t table, u32 first, u32 slot, u32 stride) {
   return 0;
 }
 
-// Works out what an access costs, as analyzers would from its record (memory_model.h and
-// memory_stats.cpp of handlers), and adds that up: WAS_IRREGULAR, or NOT_TO_BE_KEPT if it has a
-// stride. 0 if it cannot be said here, WORST if it is the worst so far, which is recorded.
+// Works out what an access costs, as analyzers would from its record
+// (coalescing_and_bank_conflicts.h and memory_stats.cpp of handlers), and adds that up:
+// WAS_IRREGULAR, or NOT_TO_BE_KEPT if it has a stride. 0 if it cannot be said here, WORST if it is
+// the worst so far, which is recorded.
 #define WORST 3u
 INLINE u32 sum_irregular(group_t group, table_t table, u64 address, u32 slot, u32 counter,
                          bool in_lds) {

@@ -5,7 +5,7 @@
 // bank conflicts; the earliest of several. Copies and fills of more than kLongest bytes have no
 // examples.
 #include "access_kind.h"
-#include "memory_model.h"
+#include "coalescing_and_bank_conflicts.h"
 #include "site_place.h"
 #include "text_layout.h"
 

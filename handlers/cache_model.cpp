@@ -9,7 +9,7 @@
 #include "access_kind.h"
 #include "allocation_map.h"
 #include "cache_run.h"
-#include "memory_model.h"
+#include "coalescing_and_bank_conflicts.h"
 #include "site_place.h"
 #include "source_text.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "access_kind.h"
-#include "memory_model.h"
+#include "coalescing_and_bank_conflicts.h"
 
 #include <fade/handler.h>
 

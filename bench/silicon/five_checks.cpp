@@ -2,10 +2,10 @@
 // with what they must be.
 #include "five_checks.h"
 
+#include "coalescing_and_bank_conflicts.h"
 #include "fade/decode.h"
 #include "fade/site_table.h"
 #include "five.h"
-#include "memory_model.h"
 #include "traced_ring.h"
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 // twin give the same cache lines and the same LDS conflicts as the accesses that the software GPU
 // sees the original make.
 #include "cases.h"
+#include "coalescing_and_bank_conflicts.h"
 #include "codeobj/machine_check.h"
 #include "extent.h"
-#include "memory_model.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include "access_kind.h"
 #include "builds.h"
 #include "cases.h"
-#include "memory_model.h"
+#include "coalescing_and_bank_conflicts.h"
 
 #include <fade/clone.h>
 #include <fade/summary.h>
