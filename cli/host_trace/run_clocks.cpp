@@ -93,7 +93,7 @@ CommonClock commonClock(const Run &run) {
   if (hosts.size() == 1) {
     clock.offsets_ns.assign(run.members.size(), 0);
     clock.error_ns = 0;
-    clock.text = "one host: all processes share one clock";
+    clock.text = "one machine: all processes share one clock";
     return clock;
   }
   bool is_synchronized = true, has_server = true, is_contradicted = false;

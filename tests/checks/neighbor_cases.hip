@@ -112,7 +112,7 @@ template <bool broken> __global__ void stencil(const float *in, float *out) {
   float sum = 0;
 #pragma unroll
   for (int k = 0; k < (broken ? 10 : 9); ++k)
-    sum += taps[k] * in[(i + k) % 64]; // finds: memory, unless O1 says: array taps, 36 bytes: it hits gains
+    sum += taps[k] * in[(i + k) % 64]; // finds: memory, unless O1 says: array taps, 36 bytes
   out[i] = sum + gains[i % 16];
 }
 template <bool broken> __global__ void by_four(const int *in, int *out, int n) {
@@ -120,7 +120,7 @@ template <bool broken> __global__ void by_four(const int *in, int *out, int n) {
   int sum = 0;
 #pragma unroll 4
   for (int k = 0; k < n; ++k)
-    sum += steps_of[k] * in[(i + k) % 64]; // finds: memory says: array steps_of, 20 bytes: it hits others_of
+    sum += steps_of[k] * in[(i + k) % 64]; // finds: memory says: array steps_of, 20 bytes
   out[i] = sum + others_of[i % 8];
 }
 // An instruction loads four of three: there is none for three.

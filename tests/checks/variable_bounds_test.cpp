@@ -1,6 +1,8 @@
 // Accesses that begin in a variable of a code object and end behind it.
 #include "check/variable_bounds.h"
 
+#include "check/finding_message.h"
+
 #include <gtest/gtest.h>
 
 namespace fade::cli {
@@ -42,6 +44,20 @@ TEST(VariableBounds, BaseOfAScalarLoadIsAsComputedFromTheCode) {
   EXPECT_EQ(scalarBase(changed, {0x100, 0x104, 0x10c, 0x114, 0x118}), std::nullopt);
   changed[3] = "s_cbranch_scc0 65500";
   EXPECT_EQ(scalarBase(changed, {0x100, 0x104, 0x10c, 0x114, 0x118}), std::nullopt);
+}
+
+TEST(VariableBounds, MessagesNameTheVariableThatIsHit) {
+  FoundFinding f;
+  f.raw.check = static_cast<uint32_t>(checks::Check::memory);
+  f.raw.problem = static_cast<uint32_t>(checks::Problem::array_bounds);
+  f.raw.limit = 36;
+  f.raw.waves = static_cast<uint32_t>(ArrayReach::across);
+  f.rule = "taps";
+  f.cure = "gains";
+  const std::string hit = ", across the end of array taps, 36 bytes: it hits gains";
+  EXPECT_TRUE(messageOf(f).ends_with(hit)) << messageOf(f);
+  f.cure = ""; // what lies behind it has no name
+  EXPECT_TRUE(messageOf(f).ends_with(" array taps, 36 bytes")) << messageOf(f);
 }
 
 } // namespace

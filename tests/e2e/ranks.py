@@ -154,7 +154,7 @@ class Tests(fade.Test):
         self.assertEqual(sum(self.counts(job, "kernel").values()), 2 + 3 + 4 + 5)
         text = self.look()
         self.assertIn("4 processes on 1 host, ranks 0-3\n", text)
-        self.assertIn("clocks: one host: all processes share one clock\n", text)
+        self.assertIn("clocks: one machine: all processes share one clock\n", text)
         self.assertRegex(text, r"\nkernel .*\n.* 14 ")
 
     def test_the_launcher_may_stand_behind(self):
