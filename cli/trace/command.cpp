@@ -19,6 +19,7 @@
 #include "host_trace/rocpd_file.h"
 #include "host_trace/run.h"
 #include "host_trace/run_clocks.h"
+#include "host_trace/run_tables.h"
 #include "host_trace/run_text.h"
 #include "host_trace/summary.h"
 #include "host_trace/trace_formats.h"
@@ -411,23 +412,13 @@ Status writeRun(const host_trace::Run &run, const LogOptions &options) {
   if (format == "json")
     return Error{run.path, "", 0,
                  "JSON lines are of one process: name its file (host=.../rank=.../pid=.../events)"};
+  if (host_trace::isFolderForm(format)) return writeRunTables(run, options.output);
   const host_trace::CommonClock clock = commonClock(run);
-  const ClockReading &first = run.members[0].summary.process.clocks;
   std::error_code ignored;
-  if (!options.append && !host_trace::isFolderForm(format)) fs::remove(options.output, ignored);
+  if (!options.append) fs::remove(options.output, ignored);
   for (std::size_t i = 0; i < run.members.size(); ++i) {
     const host_trace::RunMember &member = run.members[i];
     const host_trace::RunProcess &process = member.summary.process;
-    if (host_trace::isFolderForm(format)) {
-      const std::string partition =
-          partitionOf(process.host, std::to_string(process.rank.value_or(0)));
-      if (Status status = host_trace::writeColumnTables(member.events(), options.output, partition,
-                                                        clock.offsets_ns[i] + first.realtime_ns -
-                                                            first.monotonic_ns);
-          !status)
-        return status;
-      continue;
-    }
     const host_trace::EventSource events(member.events(), clock.offsets_ns[i]);
     if (format == "rocpd") { // all in one
       if (Status status = host_trace::writeRocpd(events, options.output, process.host); !status)

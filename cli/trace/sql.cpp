@@ -2,6 +2,7 @@
 
 #include "base/messages.h"
 #include "host_trace/run.h"
+#include "host_trace/run_tables.h"
 
 #include <CLI/CLI.hpp>
 #include <array>
@@ -38,11 +39,6 @@ bool hasRows(const fs::path &folder) {
 std::string withoutTables(const std::string &folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) return folder + ": no such folder";
-  for (const auto &entry : fs::directory_iterator(folder, error))
-    if (entry.path().filename().string().starts_with("host="))
-      return fmt::format("{}: a run without tables; fadeprobe log {} --format parquet -o DIR makes "
-                         "them, for fadeprobe sql DIR",
-                         folder, folder);
   return fmt::format("{}: holds no tables; fadeprobe trace --format parquet -o DIR writes them",
                      folder);
 }
@@ -63,9 +59,11 @@ std::string viewsOf(const std::string &folder) {
 } // namespace
 
 CLI::App *addSqlCommand(CLI::App &app, SqlOptions &options) {
-  CLI::App *command =
-      app.add_subcommand("sql", "query a folder of tables (trace --format parquet) with DuckDB");
-  command->add_option("folder", options.folder, "folder written with --format parquet")
+  CLI::App *command = app.add_subcommand(
+      "sql", "query a run, or a folder of tables (trace --format parquet), with DuckDB");
+  command
+      ->add_option("folder", options.folder,
+                   "folder of a run (trace -o run/), or one written with --format parquet")
       ->type_name("DIR")
       ->required();
   command
@@ -79,7 +77,15 @@ CLI::App *addSqlCommand(CLI::App &app, SqlOptions &options) {
 }
 
 int runSql(const SqlOptions &options) {
-  const std::string views = viewsOf(options.folder);
+  std::string views = viewsOf(options.folder);
+  if (views.empty() && host_trace::isRun(options.folder)) {
+    const auto tables = host_trace::tablesOfRun(options.folder);
+    if (!tables) {
+      complain(tables.error().message());
+      return 1;
+    }
+    views = viewsOf(*tables);
+  }
   if (views.empty()) {
     complain(withoutTables(options.folder));
     return 1;

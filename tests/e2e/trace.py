@@ -3,6 +3,7 @@ import collections
 import glob
 import json
 import os
+import pathlib
 import re
 import signal
 import sqlite3
@@ -486,7 +487,7 @@ class Tests(fade.Test):
         os.makedirs(os.path.join(run, "host=a", "rank=0"))
         os.makedirs(os.path.join(empty, "calls", "host=a"))  # a process that was killed has no file
         result = self.bare([PROBE, "sql", run, "select 1"])
-        self.assertEqual((result.code, result.said), (1, [f"fadeprobe: {run}: a run without tables; fadeprobe log {run} --format parquet -o DIR makes them, for fadeprobe sql DIR"]))
+        self.assertEqual((result.code, result.said), (1, [f"fadeprobe: {run}: holds no tables; fadeprobe trace --format parquet -o DIR writes them"]))
         result = self.bare([PROBE, "sql", empty, "select 1"])
         self.assertEqual((result.code, result.said), (1, [f"fadeprobe: {empty}: holds no tables; fadeprobe trace --format parquet -o DIR writes them"]))
         self.assertEqual(self.bare([PROBE, "trace", "-o", folder, "--format", "parquet", "--", program("plain"), 1]).code, 0)
@@ -502,6 +503,26 @@ class Tests(fade.Test):
                         for x in ("calls", "operations", "ranges", "processes"))
         self.assertEqual((result.code, result.stdout), (7, f"<-init>\n</dev/null>\n<-csv>\n<-cmd>\n<{views}>\n<-c>\n<select 1>\n"))
         self.assert_mistake(["sql", folder, "select 1", "--format", "xml"], "--format")
+
+    def test_sql_makes_the_tables_of_a_run_once_and_again_when_more_was_recorded(self):
+        run, tools = self.path("run/"), self.path("tools")
+        os.mkdir(tools)
+        with open(os.path.join(tools, "duckdb"), "w") as file:
+            file.write("#!/bin/sh\nprintf '%s\n' \"$5\"\n")
+        os.chmod(os.path.join(tools, "duckdb"), 0o755)
+        before = None
+        for processes in (1, 1, 2):
+            if processes == 2 or before is None:
+                self.assertEqual(self.bare([PROBE, "trace", "-o", run, "--", program("plain"), 1]).code, 0)
+            result = self.bare([PROBE, "sql", run, "select 1"], {"PATH": tools + ":/usr/bin:/bin"})
+            self.assertEqual((result.code, result.said), (0, []))
+            self.assertIn(f"create view calls as select * from read_parquet('{run}tables/calls/**/*.parquet', hive_partitioning = true);\n", result.stdout)
+            files = {str(x): x.stat().st_mtime_ns for x in pathlib.Path(run, "tables", "calls").rglob("*.parquet")}
+            self.assertEqual(len(files), processes)
+            if processes == 1 and before:
+                self.assertEqual(files, before)
+            before = files
+        self.assertEqual(self.bare([PROBE, "log", run]).code, 0)  # the tables are no process
 
     def test_every_form_of_a_trace_says_that_its_times_are_the_software_gpus(self):
         about = "software GPU: times on the GPU are those of the emulation on this machine, not of a card"
