@@ -1,17 +1,31 @@
 #include "check/recorded_findings.h"
 
 #include <fmt/format.h>
+#include <fstream>
 
 namespace fade::cli {
 
 using namespace fade::checks;
 
+namespace {
+
+/// Read, not mapped: where there was no room for it, a page of a memory file system cannot be
+/// mapped for reading either.
+FileHeader readHeader(const std::string &path) {
+  FileHeader header{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(reinterpret_cast<char *>(&header), sizeof header);
+  return file ? header : FileHeader{};
+}
+
+} // namespace
+
 std::unique_ptr<FindingFile> FindingFile::open(const std::string &path) {
+  const FileHeader header = readHeader(path);
+  if (header.magic != kFileMagic || header.version != kFileVersion) return nullptr;
   auto blob = codeobj::Blob::mapFile(path);
   if (!blob || blob->bytes().size() < kFileBytes) return nullptr;
   auto file = std::unique_ptr<FindingFile>(new FindingFile(std::move(*blob)));
-  const FileHeader header = file->at<FileHeader>(0);
-  if (header.magic != kFileMagic || header.version != kFileVersion) return nullptr;
   file->header_ = header;
   return file;
 }

@@ -182,7 +182,10 @@ FoundRun collectFindings(const std::vector<std::string> &folders, bool with_leak
   FoundRun all;
   for (const std::string &folder : folders) {
     FoundRun one = readFindings(folder, with_leaks);
-    if (one.processes == 0) continue;
+    if (one.processes == 0) {
+      all.unreadable += one.unreadable;
+      continue;
+    }
     mergeFindings(all, one);
     suppress(one);
     writeFindings(folder, std::move(one));

@@ -204,6 +204,17 @@ class Tests(fade.Test):
             os.remove(summary)  # as if the writers had been killed, too
         self.assertRegex(self.look(), r"hipMemset +7 ")
 
+    def test_a_check_on_a_full_disk_says_that_nothing_was_checked(self):
+        small = self.path("small")
+        os.mkdir(small)
+        script = 'mount -t tmpfs -o size=64k none "$0" && dd if=/dev/zero of="$0/fill" bs=1k count=60 2>/dev/null || exit 77; "$@"'
+        result = self.bare(["unshare", "-rm", "sh", "-c", script, small, fade.PROBE, "check", "-o", small + "/run/", "--", program("plain"), 2])
+        if result.code == 77 or "unshare" in result.stderr:
+            self.skipTest("no file system of its own can be had here")
+        self.assertEqual((result.code, result.stdout), (0, "2 dispatches are right\n"), result.stderr)
+        self.assertRegex(result.said[0], r"cannot write .*\.findings: No space left on device$")
+        self.assertEqual(result.said[1:], ["fadeprobe: check: there was no place to keep findings, so nothing was checked"])
+
     def test_a_full_disk_of_one_rank(self):
         result = self.in_front(3, ["sh", "-c", f"if [ ${RANK} = 2 ]; then exec '{DL}' limited {1 << 20}; else exec '{PLAIN}' 4; fi"])
         self.assertIn("File too large: the recording ends here; the application goes on", result.stderr)
