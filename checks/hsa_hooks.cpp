@@ -501,4 +501,6 @@ extern "C" __attribute__((visibility("default"))) bool OnLoad(HsaApiTable *table
   return true;
 }
 
-extern "C" __attribute__((visibility("default"))) void OnUnload() {}
+extern "C" __attribute__((visibility("default"))) void OnUnload() {
+  fade::checks::forgetSignalHandlers();
+}

@@ -21,6 +21,7 @@ struct SignalHandler {
   void *data;
   void (*seen)(hsa_signal_t, hsa_signal_value_t);
   size_t place = 0; // among all of them
+  bool is_listed = true;
   bool is_running = false;
   bool was_called = false;
 };
@@ -55,11 +56,18 @@ public:
   void remove(SignalHandler *one) {
     {
       const std::lock_guard lock(mutex_);
-      all_[one->place] = all_.back();
-      all_[one->place]->place = one->place;
-      all_.pop_back();
+      if (one->is_listed) {
+        all_[one->place] = all_.back();
+        all_[one->place]->place = one->place;
+        all_.pop_back();
+      }
     }
     delete one;
+  }
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    for (SignalHandler *one : all_) one->is_listed = false; // the runtime may still call it
+    all_.clear();
   }
   void setRunning(SignalHandler &one, bool is_running) {
     const std::lock_guard lock(mutex_);
@@ -126,6 +134,11 @@ hsa_status_t registerSignalHandler(hsa_signal_t signal, hsa_signal_condition_t c
   return status;
 }
 
-void awaitSignalHandlersAtExit() { std::atexit(awaitHandlers); }
+void awaitSignalHandlersAtExit() {
+  static const int registered = std::atexit(awaitHandlers);
+  (void)registered;
+}
+
+void forgetSignalHandlers() { SignalHandlers::instance().forget(); }
 
 } // namespace fade::checks

@@ -194,6 +194,10 @@ class Tests(fade.Test):
             result = self.bare([fade.PROBE, "check", "--gpu", fade.GPU, "--checks", checks, "--", program("direct"), "handler"])
             self.assertEqual((result.code, result.stdout), (0, "the handler had returned\n"), result.stderr)
 
+    def test_a_check_forgets_handlers_of_signals_when_the_runtime_is_shut_down(self):
+        result = self.bare([fade.PROBE, "check", "--gpu", fade.GPU, "--checks", "memory", "--", program("direct"), "forgotten"])
+        self.assertEqual((result.code, result.stdout), (0, "all was shut down\n"), result.stderr)
+
     def test_the_software_gpu_takes_no_other_llvm_for_its_own(self):
         result = self.probe(["-i"], [program("direct"), "memory", code_object("scale1-twin")],
                             env={"LD_PRELOAD": fade.handler("OTHER_LLVM")})

@@ -10,6 +10,7 @@
 //   scopes: says what a copy finds behind a packet without a release, and behind one with it
 //   vram: arguments are in the card's memory, where HIP has them on MI300
 //   handler: ends while a handler of a signal runs, and says whether that had returned by then
+//   forgotten: shuts the runtime down, twice, while a handler of a signal is registered
 //   cooperative: through the agent's cooperative queue, which is asked for and given back twice
 // Runs the kernel `scale` of the file in batches of packets with barriers between them, with a
 // completion signal on some, and checks the results and the times that its own profiling gives.
@@ -529,12 +530,24 @@ void endBesideHandler() {
   hsa_signal_store_relaxed(signal, 0);
 }
 
+void endWithHandlers() {
+  for (int i = 0; i < 2; ++i) {
+    CHECK(hsa_init());
+    hsa_signal_t signal;
+    CHECK(hsa_signal_create(1, 0, nullptr, &signal));
+    const auto handler = [](hsa_signal_value_t, void *) { return false; };
+    CHECK(hsa_amd_signal_async_handler(signal, HSA_SIGNAL_CONDITION_LT, 1, handler, nullptr));
+    CHECK(hsa_shut_down());
+  }
+  std::puts("all was shut down");
+}
+
 } // namespace
 
 int main(int, char **argv) {
   const std::string how = argv[1];
-  if (how == "handler") {
-    endBesideHandler();
+  if (how == "handler" || how == "forgotten") {
+    how == "handler" ? endBesideHandler() : endWithHandlers();
     return 0;
   }
   runOnce(how == "again" ? "memory" : how, argv[2]);
