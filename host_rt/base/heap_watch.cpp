@@ -65,27 +65,47 @@ bool runsAnalyzers(std::string_view name) noexcept {
   return name.starts_with("fade-worker") || name.starts_with("fade-report");
 }
 
-/// The id of a thread that waits for it; 0: none.
-long findWaiting(uintptr_t lock) noexcept {
+/// Ids of threads that wait for a lock; 0: none.
+struct Waiting {
+  long analyzer = 0, other = 0;
+};
+
+Waiting findWaiting(uintptr_t lock) noexcept {
+  Waiting found;
   const File tasks(AT_FDCWD, "/proc/self/task", O_DIRECTORY);
-  if (tasks.fd() < 0) return 0;
+  if (tasks.fd() < 0) return found;
   alignas(dirent64) std::array<char, 4096> entries{};
   Line line{};
   while (true) {
     const long size = syscall(SYS_getdents64, tasks.fd(), entries.data(), entries.size());
-    if (size <= 0) return 0;
+    if (size <= 0) return found;
     for (long at = 0; at < size;) {
       const auto *entry = reinterpret_cast<const dirent64 *>(entries.data() + at);
       at += entry->d_reclen;
       long id = 0;
       const std::string_view name(entry->d_name);
       if (std::from_chars(name.data(), name.data() + name.size(), id).ec != std::errc()) continue;
-      if (waitsFor(readLine(tasks.fd(), entry->d_name, "/syscall", line), lock) &&
-          !runsAnalyzers(readLine(tasks.fd(), entry->d_name, "/comm", line)))
-        return id;
+      if (!waitsFor(readLine(tasks.fd(), entry->d_name, "/syscall", line), lock)) continue;
+      const bool is_analyzer = runsAnalyzers(readLine(tasks.fd(), entry->d_name, "/comm", line));
+      long &first = is_analyzer ? found.analyzer : found.other;
+      if (first == 0) first = id;
     }
   }
 }
+
+/// Whether the same thread was seen often enough.
+class Patience {
+public:
+  bool isOver(long waiting) noexcept {
+    looks_ = waiting != 0 && waiting == who_ ? looks_ + 1 : 0;
+    who_ = waiting;
+    return looks_ >= kLooks;
+  }
+
+private:
+  long who_ = 0;
+  int looks_ = 0;
+};
 
 } // namespace
 
@@ -104,16 +124,18 @@ const int *heapLockOf(const void *memory) noexcept {
   return is_as_known ? reinterpret_cast<const int *>(about) : nullptr;
 }
 
-void watchHeapLock(const int *lock) noexcept {
+void watchHeapLock(const int *lock, std::atomic<bool> &keeps_analyzer) noexcept {
   const auto *value = reinterpret_cast<const std::atomic<int> *>(lock);
-  long who = 0;
-  for (int looks = 0; looks < kLooks; nanosleep(&kBetweenLooks, nullptr)) {
+  Patience with_analyzers, with_others;
+  while (true) {
     constexpr int with_waiters = 2;
-    const long waiting = value->load(std::memory_order_relaxed) == with_waiters
-                             ? findWaiting(reinterpret_cast<uintptr_t>(lock))
-                             : 0;
-    looks = waiting != 0 && waiting == who ? looks + 1 : 0;
-    who = waiting;
+    const Waiting waiting = value->load(std::memory_order_relaxed) == with_waiters
+                                ? findWaiting(reinterpret_cast<uintptr_t>(lock))
+                                : Waiting();
+    if (with_others.isOver(waiting.other)) return;
+    if (with_analyzers.isOver(waiting.analyzer))
+      keeps_analyzer.store(true, std::memory_order_relaxed);
+    nanosleep(&kBetweenLooks, nullptr);
   }
 }
 

@@ -329,7 +329,7 @@ void Analysis::handOver(PendingCrash &pending, LoadedHandler &handler,
   }
   if (const int *lock = heapOfThread().lock) {
     blockSignals();
-    watchHeapLock(lock);
+    watchHeapLock(lock, is_stuck_);
     endWithLockedHeap(handler, what);
   }
   giveUpThread();
@@ -534,6 +534,16 @@ void Analysis::giveUpWorkers() {
        stuck ? "handler " : "an analyzer", stuck ? stuck->name() : "");
 }
 
+void Analysis::leaveThreads() {
+  const std::lock_guard lock(threads_mutex_);
+  const auto leave = [](std::thread &thread) {
+    if (thread.joinable()) thread.detach();
+  };
+  for (auto &worker : workers_) leave(worker->thread);
+  leave(reporter_);
+  leave(standby_);
+}
+
 bool Analysis::close(std::chrono::milliseconds patience) {
   if (closed_) return true;
   closed_ = true;
@@ -545,37 +555,36 @@ bool Analysis::close(std::chrono::milliseconds patience) {
   const auto look =
       std::clamp<std::chrono::milliseconds>(call_patience_ / 8, kShortestLook, kLongestLook);
   while (!finished_.tryAcquireFor(look)) {
-    if (passByStuckHandler() && std::chrono::steady_clock::now() < deadline) continue;
-    const std::lock_guard lock(threads_mutex_);
-    for (auto &worker : workers_) worker->thread.detach();
-    for (std::thread *thread : {&reporter_, &standby_})
-      if (thread->joinable()) thread->detach();
+    if (passByStuckHandler() && !is_stuck_.load(std::memory_order_relaxed) &&
+        std::chrono::steady_clock::now() < deadline)
+      continue;
+    leaveThreads();
     return false;
   }
-  std::thread standby;
   {
     const std::lock_guard lock(threads_mutex_);
     is_closing_ = true;
-    standby = std::move(standby_);
   }
   crashed_.release();
   // After a crash a thread may not come to its end: the C library frees what it keeps for it, and
-  // that may come from the part of the heap that is locked.
-  const bool may_end = !has_crashed_.load(std::memory_order_relaxed);
-  const auto leave = [&](std::thread &thread, bool is_waited_for) {
-    if (!thread.joinable()) return;
-    if (!may_end && is_waited_for) left_.acquire();
-    if (may_end && is_waited_for)
-      thread.join();
+  // that may come from the part of the heap that is locked. It says when nothing here is its own
+  // any more; the reporter has said that it has finished.
+  if (has_crashed_.load(std::memory_order_relaxed)) {
+    std::size_t users = (standby_.joinable() ? 1 : 0) + (gave_up_ ? 0 : workers_.size());
+    while (users != 0 && !is_stuck_.load(std::memory_order_relaxed) &&
+           std::chrono::steady_clock::now() < deadline)
+      if (left_.tryAcquireFor(look)) --users;
+    leaveThreads();
+    return users == 0;
+  }
+  if (standby_.joinable()) standby_.join();
+  for (auto &worker : workers_) {
+    if (gave_up_)
+      worker->thread.detach();
     else
-      thread.detach();
-  };
-  leave(standby, true);
-  for (auto &worker : workers_) leave(worker->thread, !gave_up_);
-  if (may_end)
-    reporter_.join();
-  else
-    reporter_.detach(); // it has said that it has finished
+      worker->thread.join();
+  }
+  reporter_.join();
   return true;
 }
 

@@ -134,6 +134,7 @@ private:
   void standBy();
   void handOver(PendingCrash &pending, LoadedHandler &handler,
                 const LoadedHandler::Crash &what) noexcept;
+  void leaveThreads();
   void reportLoop();
   void beginEnd(std::unique_ptr<DispatchRecord> dispatch) noexcept;
   bool endDispatch() noexcept;
@@ -176,6 +177,7 @@ private:
   // the allocator, and cannot start a thread itself. Then there is a new one.
   std::thread standby_;
   std::atomic<bool> has_standby_{false}, has_crashed_{false};
+  std::atomic<bool> is_stuck_{false}; ///< a thread waits for what a crashed one has locked
   Semaphore crashed_;
   Semaphore left_; ///< workers and the thread that stands by, when nothing here is theirs any more
   std::mutex threads_mutex_; ///< of the std::threads, once all are started

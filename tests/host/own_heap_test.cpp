@@ -122,7 +122,9 @@ TEST(OwnHeap, ItsLockIsKnown) {
     std::free(memory);
     is_freed = true;
   });
-  watchHeapLock(lock);
+  std::atomic<bool> keeps_analyzer{false};
+  watchHeapLock(lock, keeps_analyzer);
+  EXPECT_FALSE(keeps_analyzer);
   EXPECT_FALSE(is_freed);
   EXPECT_EQ(*value, 2);
   *value = 0;
