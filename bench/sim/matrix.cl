@@ -4,8 +4,10 @@
   "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14",   \
       "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27",   \
       "v28", "v29", "v30", "v31"
-#define LOOP(name, text)                                                                           \
+#define LOOP(name, text) LOOP_AFTER("", name, text)
+#define LOOP_AFTER(first, name, text)                                                              \
   kernel void name(uint turns) {                                                                   \
+    __asm__ volatile(first ::: REGISTERS);                                                         \
     for (uint i = 0; i < turns; i++)                                                               \
       __asm__ volatile(text "\n" text "\n" text "\n" text ::: REGISTERS);                          \
   }
@@ -29,7 +31,10 @@ LOOP(bf8, ".long 0xd3ae0100, 0x24023110")
 LOOP(fp6, ".long 0xd3ae0200, 0x44023110")
 LOOP(bf6, ".long 0xd3ae0300, 0x64023110")
 LOOP(fp4, ".long 0xd3ae0400, 0x84023110")
-LOOP(fp4_scaled, ".long 0xd3ac0000, 0x00023f1e, 0xd3ae0c00, 0x84023110")
+#define SCALES(exponents) "v_mov_b32 v30, " exponents "\n v_mov_b32 v31, " exponents
+LOOP_AFTER(SCALES("0x7f7f7f7f"), fp4_scaled, ".long 0xd3ac0000, 0x00023f1e, 0xd3ae0c00, 0x84023110")
+// Scales that f32 has no room for: sums are kept in f64.
+LOOP_AFTER(SCALES("0x04040404"), fp4_far, ".long 0xd3ac0000, 0x00023f1e, 0xd3ae0c00, 0x84023110")
 LOOP(i8, ".long 0xd3b80000, 0x04023110")
 #elif defined(__gfx1201__)
 LOOP(f16, "v_wmma_f32_16x16x16_f16 v[0:7], " A4 ", " B4 ", v[0:7]")

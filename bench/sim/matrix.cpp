@@ -24,11 +24,12 @@ constexpr Kernel kernels[] = {
     {"gfx950", "bf16", kFlat * 16},       {"gfx950", "fp8", kFlat * 64},
     {"gfx950", "bf8", kFlat * 64},        {"gfx950", "fp6", kFlat * 64},
     {"gfx950", "bf6", kFlat * 64},        {"gfx950", "fp4", kFlat * 64},
-    {"gfx950", "fp4_scaled", kFlat * 64}, {"gfx950", "i8", kFlat * 32},
-    {"gfx1151", "f16", kSmall * 16},      {"gfx1151", "bf16", kSmall * 16},
-    {"gfx1151", "i8", kSmall * 16},       {"gfx1201", "f16", kSmall * 16},
-    {"gfx1201", "bf16", kSmall * 16},     {"gfx1201", "fp8", kSmall * 16},
-    {"gfx1201", "bf8", kSmall * 16},      {"gfx1201", "i8", kSmall * 16}};
+    {"gfx950", "fp4_scaled", kFlat * 64}, {"gfx950", "fp4_far", kFlat * 64},
+    {"gfx950", "i8", kFlat * 32},         {"gfx1151", "f16", kSmall * 16},
+    {"gfx1151", "bf16", kSmall * 16},     {"gfx1151", "i8", kSmall * 16},
+    {"gfx1201", "f16", kSmall * 16},      {"gfx1201", "bf16", kSmall * 16},
+    {"gfx1201", "fp8", kSmall * 16},      {"gfx1201", "bf8", kSmall * 16},
+    {"gfx1201", "i8", kSmall * 16}};
 
 double cpu_seconds() {
   timespec t;

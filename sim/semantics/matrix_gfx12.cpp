@@ -83,39 +83,41 @@ constexpr unsigned result_register(unsigned lanes, unsigned row) {
   return row % (lanes == 64 ? 4 : 8);
 }
 
-// Formats: how wide an element is, and its value.
+// Formats: how wide an element is, and the value of the one that begins at `bit` of a word.
 template <class T> struct Format12;
 template <> struct Format12<f16> {
   static constexpr unsigned width = 16;
-  static f32 value(u32 b) { return to_f32(as_f16(b)); }
+  static f32 value(u32 word, unsigned bit) { return to_f32(as_f16(word >> bit & 0xffff)); }
 };
 template <> struct Format12<bf16> {
   static constexpr unsigned width = 16;
-  static f32 value(u32 b) { return to_f32(bf16{static_cast<u16>(b)}); }
+  static f32 value(u32 word, unsigned bit) {
+    return to_f32(bf16{static_cast<u16>(word >> bit & 0xffff)});
+  }
+};
+template <const SmallFormat &F> struct Small12 {
+  static constexpr unsigned width = 8;
+  static f32 value(u32 word, unsigned bit) { return widen_upper<F>(word << (24 - bit)); }
+  // The same of numbers that are finite.
+  static f32 finite(u32 word, unsigned bit) { return widen_upper<F, false>(word << (24 - bit)); }
+  static u32 specials(u32 word) { return special_bytes<F>(word); }
 };
 struct Fp8 {};
 struct Bf8 {};
-template <> struct Format12<Fp8> {
-  static constexpr unsigned width = 8;
-  static f32 value(u32 b) { return widen_small<ocp_fp8>(b); }
-};
-template <> struct Format12<Bf8> {
-  static constexpr unsigned width = 8;
-  static f32 value(u32 b) { return widen_small<ocp_bf8>(b); }
-};
-
-constexpr u32 mask_of(unsigned width) { return (1u << width) - 1; }
+template <> struct Format12<Fp8> : Small12<ocp_fp8> {};
+template <> struct Format12<Bf8> : Small12<ocp_bf8> {};
 
 // Elements of source s, which begin at `bit` of a word: floats with the sign that NEG and NEG_HI
 // give to even and odd ones, integers signed or not, as NEG says.
 template <class T> struct Floats {
   using Value = f32;
-  static constexpr unsigned width = Format12<T>::width;
+  using Format = Format12<T>;
+  static constexpr unsigned width = Format::width;
   static bool modifier(const Instruction &in, unsigned s, unsigned bit) {
     return width == 16 && (bit ? in.neg_hi : in.neg_lo) >> s & 1;
   }
   static f32 get(bool negate, unsigned bit, u32 word) {
-    const f32 v = Format12<T>::value(word >> bit & mask_of(width));
+    const f32 v = Format::value(word, bit);
     return negate ? negated(v) : v;
   }
 };
@@ -124,9 +126,9 @@ template <unsigned Width> struct Integers {
   static constexpr unsigned width = Width;
   static bool modifier(const Instruction &in, unsigned s, unsigned) { return in.neg_lo >> s & 1; }
   static f32 get(bool is_signed, unsigned bit, u32 word) {
-    const u32 v = word >> bit & mask_of(Width);
-    return static_cast<f32>(is_signed ? static_cast<i32>(v << (32 - Width)) >> (32 - Width)
-                                      : static_cast<i32>(v));
+    const u32 upper = word << (32 - Width - bit);
+    return static_cast<f32>(is_signed ? static_cast<i32>(upper) >> (32 - Width)
+                                      : static_cast<i32>(upper >> (32 - Width)));
   }
 };
 
@@ -134,13 +136,29 @@ template <unsigned Width> struct Integers {
 template <class E, unsigned K>
 void load_operand12(const Wave &w, const Instruction &in, unsigned s, bool is_long,
                     f32 (&out)[K][16]) {
-  for (unsigned k = 0; k < K; k++) {
+  constexpr unsigned per_word = 32 / E::width;
+  for (unsigned k = 0; k < K; k += per_word) {
     const Spot spot =
         is_long ? long_spot<E::width, K>(w.lanes, k) : dense_spot<E::width, K>(w.lanes, k);
     const u32 *row = w.vgpr[in.src[s].index + spot.reg] + spot.lane;
-    const bool modifier = E::modifier(in, s, spot.bit);
-    const unsigned bit = spot.bit;
-    for (unsigned i = 0; i < 16; i++) out[k][i] = E::get(modifier, bit, row[i]);
+    if constexpr (requires { E::Format::finite; }) {
+      u32 specials = 0;
+      for (unsigned i = 0; i < 16; i++) specials |= E::Format::specials(row[i]);
+      if (!specials) {
+#pragma GCC unroll 8
+        for (unsigned n = 0; n < per_word; n++)
+          for (unsigned i = 0; i < 16; i++) out[k + n][i] = E::Format::finite(row[i], 8 * n);
+        continue;
+      }
+    }
+#pragma GCC unroll 8 // so that shifts are constants
+    for (unsigned n = 0; n < per_word; n++) {
+      const unsigned bit = n * E::width;
+      if (E::modifier(in, s, bit)) // outside of the loop: what it means is not asked 16 times
+        for (unsigned i = 0; i < 16; i++) out[k + n][i] = E::get(true, bit, row[i]);
+      else
+        for (unsigned i = 0; i < 16; i++) out[k + n][i] = E::get(false, bit, row[i]);
+    }
   }
 }
 
@@ -160,7 +178,7 @@ template <class Out> auto widened(u32 b) {
   else if constexpr (std::is_same_v<Out, f32>)
     return as_f32(b);
   else
-    return Format12<Out>::value(b);
+    return Format12<Out>::value(b, 0);
 }
 // A sum as it is stored. Integers: that of the products, to which the addend comes now.
 template <class Out, class Value> u32 narrowed(f32 v, [[maybe_unused]] Value c, bool clamp) {

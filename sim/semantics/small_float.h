@@ -37,19 +37,29 @@ inline f32 small_value(const SmallFormat &f, u32 code) {
                    negative);
 }
 
-// The same without branches, so that it vectorises: a number's bits moved to where an f32 has them
-// are off by a power of two, also of denormals.
-template <const SmallFormat &F> inline f32 widen_small(u32 code) {
-  constexpr u32 magnitudes = F.sign() - 1;
+// The same without branches, so that it vectorises, of a code in the upper bits of a word; what is
+// below it does not matter. A number's bits moved to where an f32 has them are off by a power of
+// two, also of denormals.
+template <const SmallFormat &F, bool MayBeSpecial = F.has_nan()> inline f32 widen_upper(u32 word) {
   constexpr f32 factor = std::bit_cast<f32>(static_cast<u32>(254 - F.bias) << 23); // 2^(127 - bias)
-  const u32 magnitude_code = code & magnitudes;
-  u32 value = bits(as_f32(magnitude_code << (23 - F.mantissa)) * factor);
-  if constexpr (F.has_nan()) {
-    constexpr u32 infinity_bits = 0x7f800000, nan_bits = 0x7fc00000;
-    const u32 special = F.infinity && magnitude_code == F.infinity ? infinity_bits : nan_bits;
-    value = magnitude_code > F.largest ? special : value;
+  constexpr u32 sign = 1u << 31, magnitudes = (F.sign() - 1) << (23 - F.mantissa);
+  const u32 moved = static_cast<u32>(static_cast<i32>(word) >> (8 - F.exponent_bits));
+  const f32 value = as_f32(moved & (sign | magnitudes)) * factor;
+  if constexpr (MayBeSpecial) {
+    // What follows the largest number. Its digits say which it is where there are infinities.
+    constexpr f32 beyond = std::bit_cast<f32>((F.largest + 1) << (23 - F.mantissa)) * factor;
+    constexpr u32 special = F.infinity ? 0x7f800000 : 0x7fc00000;
+    return as_f32(bits(value) | (magnitude(value) >= beyond ? special : 0));
   }
-  return as_f32(value | (code & F.sign()) << (32 - F.width()));
+  return value;
+}
+// Whether one of the four numbers of 8 bits in a word is infinite or NaN: not 0 then.
+template <const SmallFormat &F> inline u32 special_bytes(u32 word) {
+  constexpr u32 each = 0x01010101;
+  return ((word & 0x7f * each) + (0x7f - F.largest) * each) & 0x80 * each;
+}
+template <const SmallFormat &F> inline f32 widen_small(u32 code) {
+  return widen_upper<F>(code << (32 - F.width()));
 }
 
 // How a number is made to fit: to the nearest, ties to even, or by adding `noise` (a fraction of

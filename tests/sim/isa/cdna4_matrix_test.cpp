@@ -201,6 +201,30 @@ TEST(Cdna4Matrix, SmallestAndLargestScalesAndNan) {
     EXPECT_EQ(bits(result(b, 16, i, 9)), i == 7 ? 0x7fc00000u : 0u) << i;
 }
 
+// Four blocks of 32 products, of which one each is not zero: a number of row 2 and a one.
+TEST(Cdna4Matrix, SumsThatAreTooLargeOnTheWayDoNotOverflow) {
+  const Shape &s = shapes[0];
+  auto sum = [&](const u32(&numbers)[4], const u32(&scales)[4], u32 c = 0) {
+    WaveBench b("gfx950");
+    b.set_v(scale_a, 127), b.set_v(scale_b, 254);
+    for (unsigned block = 0; block < 4; block++) {
+      put(b, first_a, formats[1], place_of(formats[1], 16, 2, 32 * block), numbers[block]);
+      put(b, first_b, formats[1], place_of(formats[1], 16, 5, 32 * block), 0x3c); // 1
+      b.v(scale_a)[16 * block + 2] = scales[block];
+    }
+    for (unsigned r = 0; r < 4; r++) b.set_v(first_c + r, c);
+    run_scaled(b, s, 1, 1);
+    return bits(result(b, 16, 2, 5));
+  };
+  constexpr u32 one = 0x3c, minus_one = 0xbc, infinite = 0x7c, minus_infinite = 0xfc;
+  EXPECT_EQ(sum({one, minus_one, one, 0}, {200, 200, 0, 127}), bits(1.0f)); // 2^200 - 2^200 + 1
+  EXPECT_EQ(sum({one, minus_infinite, 0, 0}, {254, 127, 127, 127}), 0xff800000u);
+  EXPECT_EQ(sum({infinite, minus_one, 0, 0}, {127, 254, 127, 127}), 0x7f800000u);
+  EXPECT_EQ(sum({minus_one, 0, 0, 0}, {254, 127, 127, 127}, 0x7f800000), 0x7f800000u);
+  EXPECT_EQ(sum({infinite, minus_infinite, 0, 0}, {127, 127, 127, 127}), 0x7fc00000u);
+  EXPECT_EQ(sum({one, minus_one, 0, 0}, {254, 253, 127, 127}), 0x7f800000u); // 2^254 - 2^253
+}
+
 TEST(Cdna4Matrix, NanAndInfinityOfNumbers) {
   const Shape &s = shapes[1];
   auto product = [&](u32 format, u32 x, u32 y) {

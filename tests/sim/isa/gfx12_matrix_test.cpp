@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 namespace fade::sim {
@@ -254,6 +255,35 @@ INSTANTIATE_TEST_SUITE_P(, Gfx12Swmmac,
                          testing::Combine(testing::ValuesIn(sparse_cases),
                                           testing::Values(32u, 64u)),
                          name_of_case);
+
+// Each code of fp8 and bf8 (OCP's tables), in each byte of a register, times one.
+TEST(Gfx12WmmaNumbers, EveryCodeOfEightBitsInEveryByte) {
+  auto value = [](u32 code, unsigned exponent_bits, bool has_infinity) {
+    const unsigned mantissa = 7 - exponent_bits, top = (1u << exponent_bits) - 1;
+    const unsigned e = code >> mantissa & top, m = code & ((1u << mantissa) - 1);
+    if (e == top && has_infinity) return m ? NAN : code & 0x80 ? -INFINITY : INFINITY;
+    if (e == top && m == (1u << mantissa) - 1) return NAN;
+    const int bias = (1 << (exponent_bits - 1)) - 1;
+    const f32 size = std::ldexp(static_cast<f32>(e ? m + (1u << mantissa) : m),
+                                static_cast<int>(e ? e : 1) - bias - static_cast<int>(mantissa));
+    return code & 0x80 ? -size : size;
+  };
+  for (const bool is_bf8 : {false, true})
+    for (unsigned byte = 0; byte < 4; byte++)
+      for (u32 code = 0; code < 256; code += 16) { // 16 of them in the rows of A
+        WaveBench b("gfx1201");
+        for (unsigned i = 0; i < 16; i++) b.v(8)[i] = (code + i) << 8 * byte;
+        for (unsigned reg = 10; reg < 12; reg++) b.set_v(reg, is_bf8 ? 0x3c3c3c3c : 0x38383838);
+        b.run(is_bf8 ? "v_wmma_f32_16x16x16_bf8_bf8 v[48:55], v[8:9], v[10:11], 0"
+                     : "v_wmma_f32_16x16x16_fp8_fp8 v[48:55], v[8:9], v[10:11], 0");
+        for (unsigned i = 0; i < 16; i++) {
+          const f32 expected = value(code + i, is_bf8 ? 5 : 4, is_bf8);
+          const u32 got = b.v(48 + i % 8)[16 * (i / 8) + 3];
+          EXPECT_EQ(got, std::isnan(expected) ? 0x7fc00000u : bits(expected + 0.0f))
+              << is_bf8 << " byte " << byte << " code " << code + i;
+        }
+      }
+}
 
 TEST(Gfx12WmmaModifiers, SignsAndConstants) {
   WaveBench b("gfx1201");
