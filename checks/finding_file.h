@@ -142,7 +142,8 @@ struct Finding {
   uint32_t check, problem, space, waves; ///< waves: sync, how many came; wait: WaitCounter;
                                          ///< hazard: states that there are; hang: wave's number;
                                          ///< inactive_lane: whether it has a work-item;
-                                         ///< copies: whether the call writes
+                                         ///< copies: whether the call writes;
+                                         ///< lost_update: whether the value was followed
   uint64_t count;                        ///< atomically counted
   String kernel, gpu;
   uint64_t dispatch; ///< of the first occurrence

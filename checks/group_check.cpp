@@ -66,6 +66,8 @@ void GroupCheck::begin(const ObservedGroup &group, const Options &options, Dispa
   if (options.has(Check::race)) {
     if (lanes_.size() < group.waves) lanes_.resize(group.waves);
     for (LaneRaces &lanes : lanes_) lanes.begin();
+    if (updates_.size() < group.waves) updates_.resize(group.waves);
+    for (UpdatedValues &updates : updates_) updates.begin();
   }
   ended_ = 0;
   if (calls_.size() < group.waves) calls_.resize(group.waves);
@@ -97,6 +99,7 @@ Finding GroupCheck::describe(const ObservedWave &wave, const ObservedAccess &acc
 
 void GroupCheck::scratch(const ObservedWave &wave, const ObservedAccess &access,
                          Reporter &reporter) {
+  if (!updates_.empty() && updates_[wave.number].any()) updates_[wave.number].scratch(wave, access);
   if (!options_->has(Check::init)) return;
   values_[wave.number].scratch(wave, access);
   PrivateShadow &shadow = private_[wave.number];
@@ -111,8 +114,22 @@ void GroupCheck::scratch(const ObservedWave &wave, const ObservedAccess &access,
 
 void GroupCheck::lanes(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter) {
   LaneRaces &lanes = lanes_[wave.number];
-  if (access.path == AccessPath::scalar) return;
-  if (access.kind == AccessKind::load) return lanes.load(access);
+  UpdatedValues &updates = updates_[wave.number];
+  const bool is_scalar = access.path == AccessPath::scalar;
+  if (access.kind == AccessKind::load) {
+    UpdateSites &sites = UpdateSites::instance();
+    const ObservedDispatch &dispatch = *wave.group->dispatch;
+    const bool is_argument =
+        is_scalar && access.address[0] - dispatch.kernarg_address < dispatch.kernarg_bytes;
+    const auto meets = [&] {
+      return is_scalar ? std::popcount(access.active) > 1 : overlap_.meets(access);
+    };
+    if (!is_argument && !sites.isSpent(access.pc) && meets() && sites.takes(access.pc))
+      updates.load(wave, access);
+    if (!is_scalar) lanes.load(access);
+    return;
+  }
+  if (is_scalar) return;
   if (access.kind != AccessKind::store) return;
   const auto old = [&](uint64_t from, void *to, uint32_t size) {
     if (access.space == AccessSpace::global) return races_->memory.read(from, to, size);
@@ -122,7 +139,7 @@ void GroupCheck::lanes(const ObservedWave &wave, const ObservedAccess &access, R
     std::memcpy(to, static_cast<const std::byte *>(group.lds) + from, size);
     return true;
   };
-  lanes.store(wave, access, overlap_, old, reporter);
+  lanes.store(wave, access, overlap_, updates, old, reporter);
 }
 
 void GroupCheck::halves(const ObservedWave &wave, const ObservedAccess &access,

@@ -15,6 +15,7 @@
 #include "checks/reporter.h"
 #include "checks/stray_values.h"
 #include "checks/unwritten_values.h"
+#include "checks/updated_values.h"
 #include "checks/wait_check.h"
 
 namespace fade::checks {
@@ -58,8 +59,11 @@ public:
       values_[wave.number].registers(wave, instruction, site, reporter);
     if (!strays_.empty() && strays_[wave.number].any())
       strays_[wave.number].registers(wave, instruction, site, reporter);
+    if (!updates_.empty() && updates_[wave.number].any())
+      updates_[wave.number].registers(wave, instruction);
     wave.also_wants = (!values_.empty() && values_[wave.number].any()) ||
-                              (!strays_.empty() && strays_[wave.number].any())
+                              (!strays_.empty() && strays_[wave.number].any()) ||
+                              (!updates_.empty() && updates_[wave.number].any())
                           ? kWantsRegisters
                           : 0u;
   }
@@ -107,6 +111,7 @@ private:
   std::vector<PrivateShadow> private_;  ///< of each wave, if they are looked at
   std::vector<UnwrittenValues> values_; ///< of each wave
   std::vector<LaneRaces> lanes_;        ///< of each wave
+  std::vector<UpdatedValues> updates_;  ///< of each wave
   LaneOverlap overlap_;
   std::vector<WaitCheck> waits_; ///< of each wave, if they are looked at
   std::vector<NanValues> nans_;  ///< of each wave, if they are looked at

@@ -59,6 +59,25 @@ bool LaneOverlap::find(const ObservedAccess &access, Pair &pair) {
   return found;
 }
 
+bool LaneOverlap::meets(const ObservedAccess &access) {
+  if (access.lane_stride) return false;
+  const auto lane = static_cast<unsigned>(std::countr_zero(access.lanes));
+  if (const uint64_t others = access.lanes & (access.lanes - 1);
+      others && access.address[lane] == access.address[std::countr_zero(others)])
+    return true;
+  if (isRising(access)) return false;
+  if (++turn_ == 0) entries_.fill({}), turn_ = 1;
+  for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
+    const uint64_t address = access.address[std::countr_zero(lanes)];
+    std::size_t slot = address * 0x9e3779b97f4a7c15 >> 54;
+    while (entries_[slot].turn == turn_ && entries_[slot].dword != address)
+      slot = (slot + 1) % kEntries;
+    if (entries_[slot].turn == turn_) return true;
+    entries_[slot] = {address, turn_, 0};
+  }
+  return false;
+}
+
 void LaneRaces::load(const ObservedAccess &access) {
   Load &load = loads_[count_++ % kLoads];
   load.pc = access.pc, load.lanes = access.lanes, load.size = access.size;
@@ -80,6 +99,25 @@ const LaneRaces::Load *LaneRaces::loadOf(const ObservedAccess &access,
   return nullptr;
 }
 
+std::optional<LaneRaces::Update> LaneRaces::updateOf(const ObservedAccess &access,
+                                                     const LaneOverlap::Pair &pair,
+                                                     const UpdatedValues &updates) const {
+  UpdateSites &sites = UpdateSites::instance();
+  const UpdatedValues::Origin origin = updates.originOf(access, pair.first, pair.second);
+  if (origin.is_update) return Update{origin.site, origin.size, true};
+  if (origin.is_known) {
+    sites.cameBack(origin.site);
+    return {};
+  }
+  const Load *load = loadOf(access, pair);
+  if (!load || sites.hasComeBack(load->pc)) return {};
+  if (updates.hasFollowed(load->pc, access.address[pair.first], pair.first)) {
+    sites.cameBack(load->pc);
+    return {};
+  }
+  return Update{load->pc, load->size, false};
+}
+
 bool LaneRaces::isStored(const ObservedAccess &access, unsigned lane, const std::byte *bytes,
                          uint32_t size) {
   const uint64_t begin = access.address[lane];
@@ -93,12 +131,13 @@ bool LaneRaces::isStored(const ObservedAccess &access, unsigned lane, const std:
 }
 
 void LaneRaces::report(const ObservedWave &wave, const ObservedAccess &access,
-                       const LaneOverlap::Pair &pair, const Load *load, Reporter &reporter) {
-  Finding f = reporter.begin(Check::race, load ? Problem::lost_update : Problem::lanes);
+                       const LaneOverlap::Pair &pair, const Update *update, Reporter &reporter) {
+  Finding f = reporter.begin(Check::race, update ? Problem::lost_update : Problem::lanes);
   f.space = static_cast<uint32_t>(access.space);
   f.place = reporter.place(wave, pair.second, access.pc, access.kind, access.size);
-  f.other = load ? reporter.place(wave, pair.first, load->pc, AccessKind::load, load->size)
-                 : reporter.place(wave, pair.first, access.pc, access.kind, access.size);
+  f.other = update ? reporter.place(wave, pair.first, update->site, AccessKind::load, update->size)
+                   : reporter.place(wave, pair.first, access.pc, access.kind, access.size);
+  f.waves = update && update->is_certain;
   f.address = pair.byte;
   if (access.space == AccessSpace::global)
     if (const auto allocation = AllocationMap::instance().find(f.address)) {

@@ -100,6 +100,27 @@ bool isMeeting(const Touched &a, const Touched &b) {
   return (listens(a) && tells(b)) || (listens(b) && tells(a));
 }
 
+using Uses = std::vector<std::shared_ptr<const MemoryUse>>;
+using Ranges = std::vector<MemoryUse::Range>;
+
+/// What a pool has handed out between two commands. Who used it before is judged by hipFreeAsync,
+/// and who uses it since is in no other conflict with that.
+Ranges handedOut(const Uses &uses, const StreamOrder::Ptr &a, const StreamOrder::Ptr &b) {
+  Ranges ranges;
+  if (!a || !b || !options().has(Check::memory)) return ranges;
+  const auto [first, last] = std::minmax(a->issued, b->issued);
+  for (const auto &use : uses)
+    if (use->kind == MemoryUse::Kind::pool_allocate && use->command->issued > first &&
+        use->command->issued < last)
+      ranges.insert(ranges.end(), use->writes.begin(), use->writes.end());
+  return ranges;
+}
+
+bool isAmong(const Ranges &ranges, uint64_t address) {
+  return std::ranges::any_of(
+      ranges, [&](const MemoryUse::Range &r) { return address >= r.begin && address < r.end; });
+}
+
 struct Seen {
   Conflict first;
   uint64_t address = 0, times = 0;
@@ -107,12 +128,13 @@ struct Seen {
 using SeenByPlaces = std::map<std::pair<uint32_t, uint32_t>, Seen>;
 
 /// False if they communicate, and may be in order by that.
-bool comparePages(uint64_t address, ShadowPage &now, ShadowPage &earlier, SeenByPlaces &seen) {
+bool comparePages(uint64_t address, ShadowPage &now, ShadowPage &earlier, const Ranges &left_out,
+                  SeenByPlaces &seen) {
   for (uint32_t dword = 0; dword < ShadowPage::kDwords; ++dword) {
     const Touched a = touchedOf(now, dword), b = touchedOf(earlier, dword);
     if (isMeeting(a, b)) return false;
     const auto conflict = conflictOf(a, b);
-    if (!conflict) continue;
+    if (!conflict || isAmong(left_out, address + dword * 4u)) continue;
     Seen &s = seen[{conflict->now.site, conflict->earlier.site}];
     if (s.times++ == 0)
       s.first = *conflict,
@@ -189,7 +211,7 @@ const Mark *markOf(const Touched &t, unsigned bytes, bool writes_only) {
 }
 
 /// False if the dispatch polls what a copy writes, and may be in order by that.
-bool lookAt(uint64_t address, ShadowPage &page, const MemoryUse &use,
+bool lookAt(uint64_t address, ShadowPage &page, const MemoryUse &use, const Ranges &left_out,
             std::map<uint32_t, UseSeen> &seen) {
   const std::vector<MemoryUse::Range> all{{address, address + ShadowPage::kBytes}};
   if (!MemoryUse::overlap(all, use.writes) && !MemoryUse::overlap(all, use.reads)) return true;
@@ -197,7 +219,7 @@ bool lookAt(uint64_t address, ShadowPage &page, const MemoryUse &use,
     const uint64_t at = address + dword * 4u;
     const unsigned written = MemoryUse::bytesOf(use.writes, at);
     const unsigned read = MemoryUse::bytesOf(use.reads, at);
-    if (!written && !read) continue;
+    if ((!written && !read) || isAmong(left_out, at)) continue;
     const Touched t = touchedOf(page, dword);
     if (use.kind == MemoryUse::Kind::copy && written && t.is_polled) return false;
     const Mark *mark = written ? markOf(t, written, false) : nullptr;
@@ -235,13 +257,14 @@ Problem problemOf(const MemoryUse &use) {
   return use.kind == MemoryUse::Kind::pool_free ? Problem::freed_early : Problem::used_early;
 }
 
-void compare(const EndedDispatch &dispatch, const MemoryUse &use) {
+void compare(const EndedDispatch &dispatch, const MemoryUse &use, const Uses &uses) {
   if (isOrdered(dispatch.command, use.command).value_or(true) || !isConcerned(dispatch, use))
     return;
   std::map<uint32_t, UseSeen> seen;
   bool is_apart = true;
+  const Ranges left_out = handedOut(uses, dispatch.command, use.command);
   dispatch.races->shadow.forPages([&](uint64_t number, ShadowPage &page) {
-    if (is_apart) is_apart = lookAt(number * ShadowPage::kBytes, page, use, seen);
+    if (is_apart) is_apart = lookAt(number * ShadowPage::kBytes, page, use, left_out, seen);
   });
   if (!is_apart || seen.empty()) return;
   const bool is_later = use.command->issued > dispatch.command->issued;
@@ -263,11 +286,14 @@ void compare(const EndedDispatch &dispatch, const MemoryUse &use) {
 }
 
 /// A copy, and the end or beginning of memory that it uses.
-void compare(const MemoryUse &copy, const MemoryUse &end) {
+void compare(const MemoryUse &copy, const MemoryUse &end, const Uses &uses) {
   if (isOrdered(copy.command, end.command).value_or(true)) return;
   if (copy.command->issued > end.command->issued && end.kind != MemoryUse::Kind::pool_allocate)
     return;
   if (copy.command->issued < end.command->issued && end.kind == MemoryUse::Kind::pool_allocate)
+    return;
+  if (const Ranges others = handedOut(uses, copy.command, end.command);
+      std::ranges::any_of(end.writes, [&](const auto &r) { return isAmong(others, r.begin); }))
     return;
   const bool writes = MemoryUse::overlap(copy.writes, end.writes);
   if (!writes && !MemoryUse::overlap(copy.reads, end.writes)) return;
@@ -284,6 +310,34 @@ void compare(const MemoryUse &copy, const MemoryUse &end) {
   FindingLog::instance().add(f, 1);
 }
 
+void compare(const EndedDispatch &now, const EndedDispatch &earlier, const Uses &uses) {
+  const bool in_queue =
+      now.queue == earlier.queue || now.before.done(earlier.queue) > earlier.index;
+  const auto by_rules = isOrdered(now.command, earlier.command);
+  if (by_rules.value_or(in_queue)) return;
+  SeenByPlaces seen;
+  const Ranges left_out = handedOut(uses, now.command, earlier.command);
+  bool is_apart = true;
+  now.races->shadow.forPages([&](uint64_t number, ShadowPage &page) {
+    ShadowPage *other = is_apart ? earlier.races->shadow.find(number) : nullptr;
+    if (other) is_apart = comparePages(number * ShadowPage::kBytes, page, *other, left_out, seen);
+  });
+  if (!is_apart || seen.empty()) return;
+  // What the host has learned from memory, no rule knows.
+  if (by_rules && in_queue && (talkOf(earlier).tells || talkOf(now).tells)) return;
+  Reporter reporter(now.races->dispatch);
+  for (const auto &[places, s] : seen) {
+    Finding f = reporter.begin(Check::race, Problem::overlap);
+    f.space = static_cast<uint32_t>(AccessSpace::global);
+    f.place = now.races->place(s.first.now, s.address);
+    f.other = earlier.races->place(s.first.earlier, s.address);
+    f.other_kernel = FindingLog::instance().string(earlier.races->dispatch.kernel);
+    f.address = s.address;
+    setAllocation(f, {});
+    reporter.report(f, s.times);
+  }
+}
+
 } // namespace
 
 void OverlapCheck::called(MemoryUse use) {
@@ -291,7 +345,7 @@ void OverlapCheck::called(MemoryUse use) {
   if (!StreamOrder::instance().isSure()) return;
   auto now = std::make_shared<const MemoryUse>(std::move(use));
   std::vector<std::shared_ptr<const EndedDispatch>> dispatches;
-  std::vector<std::shared_ptr<const MemoryUse>> uses;
+  Uses uses;
   {
     const std::lock_guard lock(mutex_);
     dispatches.assign(ended_.begin(), ended_.end());
@@ -303,11 +357,11 @@ void OverlapCheck::called(MemoryUse use) {
     return options().has(problemOf(one) == Problem::copy_overlap ? Check::race : Check::memory);
   };
   if (wants(*now))
-    for (const auto &one : dispatches) checks::compare(*one, *now);
+    for (const auto &one : dispatches) compare(*one, *now, uses);
   const auto is_copy = [](const MemoryUse &one) { return one.kind == MemoryUse::Kind::copy; };
   for (const auto &one : uses)
     if (is_copy(*one) != is_copy(*now) && options().has(Check::memory))
-      is_copy(*one) ? checks::compare(*one, *now) : checks::compare(*now, *one);
+      is_copy(*one) ? compare(*one, *now, uses) : compare(*now, *one, uses);
 }
 
 StreamOrder::Ptr OverlapCheck::lastFree(const std::vector<MemoryUse::Range> &bytes) {
@@ -323,40 +377,10 @@ OverlapCheck &OverlapCheck::instance() {
   return *check;
 }
 
-void OverlapCheck::compare(const EndedDispatch &now, const EndedDispatch &earlier) const {
-  const bool in_queue =
-      now.queue == earlier.queue || now.before.done(earlier.queue) > earlier.index;
-  const auto by_rules = isOrdered(now.command, earlier.command);
-  if (by_rules.value_or(in_queue)) return;
-  SeenByPlaces seen;
-  bool is_apart = true;
-  now.races->shadow.forPages([&](uint64_t number, ShadowPage &page) {
-    ShadowPage *other = is_apart ? earlier.races->shadow.find(number) : nullptr;
-    if (other) is_apart = comparePages(number * ShadowPage::kBytes, page, *other, seen);
-  });
-  if (!is_apart || seen.empty()) return;
-  // What the host has learned from memory, no rule knows.
-  if (by_rules && in_queue && (talkOf(earlier).tells || talkOf(now).tells)) return;
-  Reporter reporter(now.races->dispatch);
-  for (const auto &[places, s] : seen) {
-    Finding f = reporter.begin(Check::race, Problem::overlap);
-    f.space = static_cast<uint32_t>(AccessSpace::global);
-    f.place = now.races->place(s.first.now, s.address);
-    f.other = earlier.races->place(s.first.earlier, s.address);
-    f.other_kernel = FindingLog::instance().string(earlier.races->dispatch.kernel);
-    f.address = s.address;
-    if (const auto allocation = AllocationMap::instance().find(f.address)) {
-      f.allocation = allocation->info();
-      f.distance = static_cast<int64_t>(f.address - allocation->base);
-    }
-    reporter.report(f, s.times);
-  }
-}
-
 void OverlapCheck::ended(EndedDispatch dispatch) {
   auto now = std::make_shared<const EndedDispatch>(std::move(dispatch));
   std::vector<std::shared_ptr<const EndedDispatch>> earlier;
-  std::vector<std::shared_ptr<const MemoryUse>> uses;
+  Uses uses;
   {
     const std::lock_guard lock(mutex_);
     earlier.assign(ended_.begin(), ended_.end());
@@ -370,10 +394,10 @@ void OverlapCheck::ended(EndedDispatch dispatch) {
       ended_.pop_front();
     }
   }
-  for (const auto &one : earlier) compare(*now, *one);
+  for (const auto &one : earlier) compare(*now, *one, uses);
   for (const auto &one : uses)
     if (options().has(problemOf(*one) == Problem::copy_overlap ? Check::race : Check::memory))
-      checks::compare(*now, *one);
+      compare(*now, *one, uses);
 }
 
 void OverlapCheck::forgetQueue(uint64_t queue) {

@@ -28,7 +28,6 @@ public:
   void ended(EndedDispatch dispatch);
   /// A queue is gone, and with it what ran there: all of that is done.
   void forgetQueue(uint64_t queue);
-  void compare(const EndedDispatch &now, const EndedDispatch &earlier) const;
 
   /// A call of HIP: compares it with all that is known, and keeps it for what is to come.
   void called(MemoryUse use);

@@ -135,6 +135,23 @@ bool straysFrom(const FoundFinding &f, const FoundFinding &overflow) {
          kernelsOf(f) == kernelsOf(overflow) && lineOf(f.place) == lineOf(overflow.place);
 }
 
+/// Memory of a pool that one stream uses and another allocates or frees: for want of one wait it is
+/// too early for both, and what the second stream's kernels do there races.
+bool lacksWaitOfPool(const FoundFinding &f, const FoundFinding &early) {
+  const auto is_early = [](const FoundFinding &one) {
+    return problemOf(one) == Problem::used_early || problemOf(one) == Problem::freed_early;
+  };
+  const AllocationInfo &memory = early.allocation.raw;
+  if (!is_early(early) || f.gpu != early.gpu || f.process != early.process || memory.number == 0)
+    return false;
+  if (early.raw.called_by[0].module != 0 || f.raw.called_by[0].module != 0) return false; // a copy
+  const bool is_race = problemOf(f) == Problem::overlap || problemOf(f) == Problem::copy_overlap;
+  if (!is_early(f) && !is_race) return false;
+  if (f.raw.address - memory.base >= memory.size) return false;
+  return lineOf(f.place) == lineOf(early.place) ||
+         (problemOf(f) == Problem::overlap && lineOf(f.other) == lineOf(early.place));
+}
+
 /// The access that is near an allocation tells which one is meant.
 void showNearest(FoundFinding &f) {
   if (problemOf(f) != Problem::outside) return;
@@ -199,7 +216,8 @@ void groupByCause(std::vector<FoundFinding> &findings) {
     for (std::size_t k = i + 1; k < count; ++k)
       if (hasSameCause(findings[i], findings[k]) || followsFrom(findings[k], findings[i]) ||
           followsFrom(findings[i], findings[k]) || straysFrom(findings[i], findings[k]) ||
-          straysFrom(findings[k], findings[i]))
+          straysFrom(findings[k], findings[i]) || lacksWaitOfPool(findings[k], findings[i]) ||
+          lacksWaitOfPool(findings[i], findings[k]))
         sets.join(i, k);
   // Errors of memory come first in the list, so what follows from one is behind it.
   std::vector<FoundFinding> grouped;

@@ -397,8 +397,15 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
                          tried.different,
                          tried.failed ? fmt::format(", {} failed", tried.failed) : ""));
   }
-  std::size_t suppressed = suppressIn(run); // by kernel and place: what is left of a cause stays
-  groupByCause(run.findings);
+  std::size_t suppressed = 0;
+  if (std::vector<FoundFinding> all = run.findings; suppressIn(run) != 0) {
+    // By kernel and place: what is left of a cause stays.
+    groupByCause(all);
+    groupByCause(run.findings);
+    suppressed = all.size() - std::min(all.size(), run.findings.size());
+  } else {
+    groupByCause(run.findings);
+  }
   setIds(run.findings);
   suppressed += suppressIn(run); // by id
   baseline->mark(run.findings);

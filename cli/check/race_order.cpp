@@ -14,6 +14,7 @@ using namespace fade::checks;
 
 bool isLostUpdate(const FoundFinding &f, CodeObjects &objects) {
   constexpr uint64_t furthest = 2048;
+  if (f.raw.waves != 0) return true; // the value was followed
   const uint64_t begin = f.other.raw.address, end = f.place.raw.address;
   if (f.place.raw.code == 0 || f.place.raw.code != f.other.raw.code || begin >= end ||
       end - begin > furthest)

@@ -54,6 +54,15 @@ class Check(unittest.TestCase):
         self.assertTrue(lines[1]["allocation"]["file"].endswith("memory_cases.hip"))
         self.assertIn("global_load_dwordx4", lines[0]["instruction"])
 
+    def test_suppressed_are_counted_as_they_would_be_shown(self):
+        lines = self.path / "lines"
+        shown = self.check("--json", str(lines), program=(GROUPS, "broken"))
+        findings = [json.loads(line) for line in lines.read_text().splitlines()]
+        self.assertTrue(any(f.get("details") for f in findings), "one cause in several places")
+        (self.path / "known").write_text("* .\n")
+        run = self.check("--suppress", str(self.path / "known"), program=(GROUPS, "broken"))
+        self.assertIn(f"; {len(findings)} suppressed", run.stderr, shown.stderr)
+
     def test_what_a_card_need_not_compute_alike_is_named_if_it_was_used(self):
         tail = r"; memory accesses are in order here, on a card they need not be \(docs/software-gpu.md#exactness\)\nfadeprobe: check: \w+ finding"
         self.assertRegex(self.check(program=(GROUPS, "clean")).stderr, "arithmetic is bit for bit that of a card" + tail)

@@ -125,6 +125,24 @@ TEST(Causes, LanesOfOneWaveAndOtherWavesAtOneLineAreOne) {
   EXPECT_EQ(causesOf({race(10, 10), lanes}), 2u);
 }
 
+TEST(Causes, MemoryOfAPoolThatAStreamUsesTooEarlyOrTooLongIsOne) {
+  const auto early = [](Problem problem, uint32_t line) {
+    FoundFinding f = findingOf(Check::memory, problem, "k(int*)", placeAt(line, AccessKind::store));
+    f.raw.address = 0x1010;
+    f.allocation.raw.number = 3, f.allocation.raw.base = 0x1000, f.allocation.raw.size = 256;
+    return f;
+  };
+  const FoundFinding used = early(Problem::used_early, 10);
+  EXPECT_EQ(causesOf({used, early(Problem::freed_early, 10)}), 1u);
+  EXPECT_EQ(causesOf({used, early(Problem::freed_early, 11)}), 2u);
+  FoundFinding overlap = race(20, 10);
+  overlap.raw.problem = static_cast<uint32_t>(Problem::overlap);
+  overlap.raw.address = 0x1020;
+  EXPECT_EQ(causesOf({used, overlap}), 1u) << "with what another stream does there";
+  overlap.raw.address = 0x2020;
+  EXPECT_EQ(causesOf({used, overlap}), 2u) << "other memory";
+}
+
 TEST(Causes, AccessesBeyondTheSameMemoryAreOne) {
   EXPECT_EQ(causesOf({overflow(5, AccessKind::load, 40), overflow(6, AccessKind::store, 40)}), 1u);
   EXPECT_EQ(causesOf({overflow(5, AccessKind::load, 40), overflow(6, AccessKind::store, 41)}), 2u);

@@ -157,6 +157,29 @@ template <bool broken> void run_pool(Streams &s) {
   finish();
 }
 
+// ---- a pool hands memory out again that another stream still uses: the next owner does nothing wrong
+template <bool broken> __global__ void uses_still(const int *p, int *out) {
+  out[threadIdx.x] = p[threadIdx.x]; // finds: memory says: hipFreeAsync of memory that a kernel may still load from
+}
+__global__ void next_owner(int *p) { p[threadIdx.x] = 8; }
+template <bool broken> void run_reuse(Streams &s, int *out) {
+  int *p, *q;
+  HIP(hipMallocAsync(reinterpret_cast<void **>(&p), 768, s.a));
+  HIP(hipMemsetAsync(p, 0, 768, s.a));
+  s.order(s.a, s.b);
+  uses_still<broken><<<1, 64, 0, s.b>>>(p, out);
+  if (!broken) s.order(s.b, s.a);
+  HIP(hipFreeAsync(p, s.a)); // finds: memory
+  HIP(hipMallocAsync(reinterpret_cast<void **>(&q), 768, s.a));
+  next_owner<<<1, 64, 0, s.a>>>(q);
+  HIP(hipMemsetAsync(q, 0, 768, s.a));
+  s.order(s.a, s.b);
+  next_owner<<<1, 64, 0, s.b>>>(q);
+  s.order(s.b, s.a);
+  HIP(hipFreeAsync(q, s.a));
+  finish();
+}
+
 // ---- several waves store results to host memory: none of them is a flag
 template <bool broken> __global__ void results(const int *p, int *host) {
   host[threadIdx.x] = p[threadIdx.x] + 1; // finds: race says: hipMemcpyAsync reads
@@ -281,6 +304,7 @@ template <bool broken> int run() {
     run_registered<broken>(s, out.data);
     run_tricky(s, p.data, q.data, pinned);
     run_pool<broken>(s);
+    run_reuse<broken>(s, out.data);
     run_results<broken>(s, p.data, out.data);
     HIP(hipHostFree(pinned));
   }

@@ -25,7 +25,7 @@ public:
              uint32_t size = 4, uint32_t old = 0) {
     const uint64_t before = reporter_.reported();
     races_.store(
-        wave_, access(AccessKind::store, at, values, size), overlap_,
+        wave_, access(AccessKind::store, at, values, size), overlap_, updates_,
         [&](uint64_t, void *to, uint32_t n) {
           std::memcpy(to, &old, std::min<std::size_t>(n, sizeof old));
           return true;
@@ -53,6 +53,7 @@ private:
   ObservedWave wave_;
   LaneOverlap overlap_;
   LaneRaces races_;
+  UpdatedValues updates_;
   Reporter reporter_{dispatch_};
 };
 

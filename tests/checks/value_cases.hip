@@ -99,27 +99,26 @@ template <bool broken> __global__ void counts_bytes(unsigned char *bins, const i
     bins[threadIdx.x]++;
 }
 
-// f16 by a function of HIP, and bf16 by functions of the program. Without optimization these are calls, through which
-// values are not followed.
+// f16 by a function of HIP, and bf16 by functions of the program.
 template <bool broken> __global__ void adds_halves(__half *bins, const int *in) {
   const unsigned x = in[threadIdx.x] % 32u + threadIdx.x % 8;
   if (broken)
-    bins[x] = __hadd(bins[x], __float2half(1.0f)); // finds: race, optimized says: one of the updates is lost
+    bins[x] = __hadd(bins[x], __float2half(1.0f)); // finds: race says: one of the updates is lost
   else
     bins[threadIdx.x] = __hadd(bins[threadIdx.x], __float2half(1.0f));
 }
 struct Brief { // bf16
   unsigned short bits;
 };
-__device__ float longOf(Brief b) { return __uint_as_float(unsigned{b.bits} << 16); } // finds: race, optimized
+__device__ float longOf(Brief b) { return __uint_as_float(unsigned{b.bits} << 16); } // may: race
 __device__ Brief briefOf(float f) {
   return {static_cast<unsigned short>((__float_as_uint(f) + 0x8000) >> 16)};
 }
 template <bool broken> __global__ void adds_briefs(Brief *bins, const int *in) {
   const unsigned x = in[threadIdx.x] % 32u + threadIdx.x % 8;
   const unsigned at = broken ? x : threadIdx.x;
-  const float old = longOf(bins[at]);
-  bins[at] = briefOf(old + 1.5f); // finds: race, optimized says: one of the updates is lost
+  const float old = longOf(bins[at]); // may: race
+  bins[at] = briefOf(old + 1.5f); // finds: race says: one of the updates is lost
 }
 // The larger of two is the same however often it is taken.
 __global__ void largest_halves(__half *bins, const int *in) {
