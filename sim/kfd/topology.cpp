@@ -105,9 +105,16 @@ void describe_processors(VirtualFiles &files, const HostMachine &host, size_t so
   }
 }
 
+/// The kernel makes them for every node, with or without something in them.
+void make_folders(VirtualFiles &files, const std::string &node) {
+  for (const char *folder : {"mem_banks", "caches", "io_links", "p2p_links"})
+    files.directory(node + folder);
+}
+
 void describe_socket(VirtualFiles &files, const Machine &machine, size_t socket) {
   const HostMachine &host = machine.host;
   std::string node = node_path(socket);
+  make_folders(files, node);
   uint64_t links = 0;
   auto add = [&](const Link &link) {
     files.file(node + "io_links/" + std::to_string(links++) + "/properties", text_of(link));
@@ -170,6 +177,7 @@ void describe_card(VirtualFiles &files, const Machine &machine, size_t index) {
   const GpuInfo &gpu = c.gpu();
   const std::vector<GpuCache> caches = caches_of(gpu.card);
   std::string node = node_path(machine.node_of(index));
+  make_folders(files, node);
   uint64_t links = describe_links(files, machine, index);
   files.file(node + "gpu_id", std::to_string(gpu_id(index)) + "\n");
   files.file(node + "name", std::string(gpu.name) + "\n");

@@ -85,6 +85,14 @@ TEST(TopologyTest, CountsMatchTheFolders) {
   }
 }
 
+TEST(TopologyTest, FoldersAreThereWithNothingInThem) {
+  // rocm_smi ends the process without them.
+  const auto files = files_for("gfx1201");
+  for (const char *node : {"0/", "1/"})
+    for (const char *folder : {"mem_banks", "caches", "io_links", "p2p_links"})
+      EXPECT_NE(files.find(nodes + node + folder), nullptr) << node << folder;
+}
+
 TEST(TopologyTest, HostNodeDescribesTheHost) {
   auto files = files_for("gfx90a");
   EXPECT_EQ(files.find(nodes + "0/gpu_id")->text, "0\n");
