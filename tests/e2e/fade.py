@@ -117,6 +117,21 @@ def threads_of(pid):
     return "\n".join(lines)
 
 
+def kill_with_children(pid):
+    """Children that hang keep its pipes open."""
+    for task in glob.glob(f"/proc/{pid}/task/*/children"):
+        try:
+            children = open(task).read().split()
+        except OSError:
+            continue
+        for child in children:
+            kill_with_children(int(child))
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except OSError:
+        pass
+
+
 class Test(unittest.TestCase):
     maxDiff = None
 
@@ -148,8 +163,11 @@ class Test(unittest.TestCase):
             out, err = process.communicate(stdin, timeout=timeout)
         except subprocess.TimeoutExpired:
             threads = threads_of(process.pid)
-            process.kill()
-            out, err = process.communicate()
+            kill_with_children(process.pid)
+            try:
+                out, err = process.communicate(timeout=10)
+            except subprocess.TimeoutExpired:  # a child that has no parent any more
+                out = err = "(still open)"
             self.fail(f"it did not end within {timeout} s; stdout: {out}; stderr: {err}; threads, and the system calls that they are in:\n{threads}")
         return Result(process.returncode, out, err, self.log)
 
@@ -158,10 +176,9 @@ class Test(unittest.TestCase):
 
     def bare(self, command, env=None, stdin="", **more):
         """Anything, in a clean environment."""
-        done = subprocess.run([str(x) for x in command], env=clean_environment(env or {}), text=True,
-                              errors="replace", input=stdin, capture_output=True, timeout=100,
-                              **more)
-        return Result(done.returncode, done.stdout, done.stderr, self.log)
+        return self.finish(subprocess.Popen([str(x) for x in command], env=clean_environment(env or {}), text=True,
+                                            errors="replace", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            stderr=subprocess.PIPE, **more), stdin)
 
     def software_gpu(self, command, env=None, stdin=""):
         """Without FADE's host runtime."""
