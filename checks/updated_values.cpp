@@ -166,9 +166,9 @@ void UpdatedValues::follow(const ObservedWave &wave, const ObservedInstruction &
   bool changed = changesValue(instruction.name), is_uniform = false;
   for (const Value &v : values_) {
     if (v.source != source) continue;
-    const bool is_read =
-        std::ranges::any_of(std::span(instruction.reads, instruction.reads_count),
-                            [&](const ObservedRange &r) { return isInRange(r, v.vector, v.number); });
+    const bool is_read = std::ranges::any_of(
+        std::span(instruction.reads, instruction.reads_count),
+        [&](const ObservedRange &r) { return isInRange(r, v.vector, v.number); });
     const uint64_t lanes = v.lanes & (v.vector ? instruction.lanes : ~uint64_t{0});
     if (!is_read || !lanes) continue;
     const uint64_t some = v.vector ? lanes : 1;

@@ -20,9 +20,10 @@ CLI::App *addRewriteCommand(CLI::App &app, RewriteOptions &options) {
       ->type_name("DIR")
       ->required();
   command
-      ->add_option("--instrument", options.instrument,
-                   "what kernels record: counts (default), how often blocks run")
-      ->type_name("counts");
+      ->add_option(
+          "--instrument", options.instrument,
+          "what kernels record: counts (default), how often blocks run, or accesses to memory")
+      ->type_name("counts|accesses");
   command->add_option("-k,--kernels", options.kernels, "only kernels whose name matches")
       ->type_name("REGEX");
   return command;
@@ -30,9 +31,9 @@ CLI::App *addRewriteCommand(CLI::App &app, RewriteOptions &options) {
 
 int runRewrite(const RewriteOptions &options) {
   constexpr int failed = 2;
-  if (options.instrument != "counts") {
+  if (options.instrument != "counts" && options.instrument != "accesses") {
     complain("rewrite: --instrument " + options.instrument +
-             ": finished code can only be instrumented for counts");
+             ": finished code can only be instrumented for counts or accesses");
     return failed;
   }
   const auto program = ownLibrary("fade/fade-rewrite");
@@ -41,8 +42,8 @@ int runRewrite(const RewriteOptions &options) {
     return failed;
   }
   std::fflush(nullptr);
-  execl(program->c_str(), program->c_str(), options.input.c_str(), options.output.c_str(),
-        options.kernels.c_str(), nullptr);
+  execl(program->c_str(), program->c_str(), options.instrument.c_str(), options.input.c_str(),
+        options.output.c_str(), options.kernels.c_str(), nullptr);
   complain("cannot run " + *program + ": " + std::strerror(errno));
   return failed;
 }

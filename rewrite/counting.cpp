@@ -1,5 +1,7 @@
 #include "rewrite/counting.h"
 
+#include "rewrite/copied_code.h"
+
 #include "fade/message.h"
 
 #include <algorithm>
@@ -13,12 +15,7 @@ namespace {
 
 /// s0 to s7 hold nothing any more when a wave ends; counters are elsewhere.
 constexpr unsigned kScratchRegisters = 8;
-constexpr unsigned kPadding = 64;     ///< instructions behind the last, which hardware may fetch
 constexpr unsigned kEndRegisters = 4; ///< vector ones that are used when a wave ends
-constexpr unsigned kVectorRegisters = 256;
-constexpr unsigned kUserRegisters = 16; ///< at most
-/// gfx9: VCC, FLAT_SCRATCH and XNACK_MASK are allocated behind the kernel's own registers.
-constexpr unsigned kExtraRegisters = 6;
 
 // Kinds of counters, by what is known of their place.
 enum class Kind : uint8_t {
@@ -134,25 +131,30 @@ private:
 class Writer {
 public:
   Writer(const CountingRequest &request, Assembler &assembler)
-      : in_(request), assemble_(assembler), target_(request.object.target()),
-        is_wave32_(request.kernel.descriptor.wavefront_size == 32) {}
+      : in_(request), target_(request.object.target()),
+        is_wave32_(request.kernel.descriptor.wavefront_size == 32),
+        launch_(request.object, request.kernel),
+        copy_(request.object, request.program, request.address, assembler) {}
 
   Result<CountingCode> write() {
-    if (addsPointer() && !hasSpareUserRegisters() &&
-        in_.kernel.descriptor.user_sgprs.count + 2 > kUserRegisters)
-      return Error::of("no register is left for a pointer to its arguments");
+    if (auto status = launch_.check(); !status) return std::move(status).error();
     chooseCounters();
     if (auto status = chooseRegisters(); !status) return std::move(status).error();
     numberCounters();
     if (first_vector_ + out_.vector_registers > kVectorRegisters)
       return Error::of("it leaves neither scalar nor vector registers free");
+    if (out_.vector_registers != 0 && !launch_.fits(first_vector_ + out_.vector_registers))
+      return Error::of("with more vector registers its workgroups would not fit");
     if (auto status = checkClauses(); !status) return std::move(status).error();
     writeEntry();
     for (const auto &[address, i] : in_.program.instructions) writeInstruction(i);
     writeEnd();
-    if (auto status = connect(); !status) return std::move(status).error();
-    if (auto status = moveAddresses(); !status) return std::move(status).error();
-    describe();
+    auto code = copy_.finish();
+    if (!code) return std::move(code).error();
+    out_.code = *std::move(code);
+    out_.descriptor = launch_.descriptor(
+        {.scalars = highest_ + 1,
+         .vectors = out_.vector_registers != 0 ? first_vector_ + out_.vector_registers : 0});
     return std::move(out_);
   }
 
@@ -178,45 +180,6 @@ private:
     }
   }
 
-  /// Registers that waves can have without being fewer on a compute unit.
-  unsigned registerLimit() const {
-    if (target_.version.major != 9) return kScalarRegisters;
-    constexpr unsigned of_eight_waves = 96 - kExtraRegisters, all = 102, vgprs_of_eight_waves = 64;
-    const codeobj::KernelDescriptor &d = in_.kernel.descriptor;
-    if (d.vgprs > vgprs_of_eight_waves) return all;
-    return std::min(all, std::max(of_eight_waves, d.sgprs - std::min(d.sgprs, kExtraRegisters)));
-  }
-
-  /// Where the address of the arguments is when the kernel begins.
-  unsigned kernargRegister() const {
-    const auto &user = in_.kernel.descriptor.user_sgprs;
-    return (user.private_segment_buffer ? 4u : 0u) + (user.dispatch_ptr ? 2u : 0u) +
-           (user.queue_ptr ? 2u : 0u);
-  }
-
-  /// The kernel itself has no arguments, and its copy gets a pointer to them: what comes behind it
-  /// in registers has to be moved back.
-  bool addsPointer() const { return !in_.kernel.descriptor.user_sgprs.kernarg_segment_ptr; }
-  /// gfx11 wants some number of user registers, whether they are used or not.
-  bool hasSpareUserRegisters() const {
-    const auto &user = in_.kernel.descriptor.user_sgprs;
-    return user.count >= usedUserRegisters() + 2;
-  }
-  unsigned usedUserRegisters() const {
-    const auto &user = in_.kernel.descriptor.user_sgprs;
-    return kernargRegister() + (user.kernarg_segment_ptr ? 2u : 0u) + (user.dispatch_id ? 2u : 0u) +
-           (user.flat_scratch_init ? 2u : 0u) + (user.private_segment_size ? 1u : 0u) +
-           user.kernarg_preload_length;
-  }
-  /// Registers that are set when a wave of the original begins, up to the last that a pointer more
-  /// would move.
-  unsigned registersAtStart() const {
-    if (hasSpareUserRegisters()) return usedUserRegisters();
-    const codeobj::KernelDescriptor::SystemRegisters &s = in_.kernel.descriptor.system;
-    return in_.kernel.descriptor.user_sgprs.count + s.workgroup_id_x + s.workgroup_id_y +
-           s.workgroup_id_z + s.workgroup_info + s.private_segment;
-  }
-
   bool needsScc(const Counter &c) const {
     if ((c.kind == Kind::uniform && !c.is_in_loop) || c.kind == Kind::uniform_in_lane) return false;
     const auto at = live_scc_.find(c.place);
@@ -235,25 +198,18 @@ private:
     return std::nullopt;
   }
 
-  /// Behind the kernel's own vector registers. AGPRs are numbered from ACCUM_OFFSET on.
-  unsigned firstVector() const {
-    const codeobj::KernelDescriptor &d = in_.kernel.descriptor;
-    if (d.accum_offset != 0) return d.accum_offset;
-    return in_.kernel.has_metadata && in_.kernel.metadata.vgpr_count != 0
-               ? std::min(in_.kernel.metadata.vgpr_count, d.vgprs)
-               : d.vgprs;
-  }
   unsigned waveSize() const { return is_wave32_ ? 32 : 64; }
 
   Status chooseRegisters() {
-    first_vector_ = std::max(firstVector(), kEndRegisters);
+    first_vector_ = std::max(launch_.firstVector(), kEndRegisters);
     if (counters_.empty()) return Done{};
     const std::bitset<128> used = in_.program.used();
-    const unsigned limit = registerLimit();
+    const unsigned limit = launch_.scalarLimit();
     std::vector<unsigned> free;
     // Where registers are moved when the copy begins, none of them is taken.
     const unsigned first =
-        std::max(kScratchRegisters, addsPointer() ? registersAtStart() + 2 : kScratchRegisters);
+        std::max(kScratchRegisters,
+                 launch_.addsPointer() ? launch_.registersAtStart() + 2 : kScratchRegisters);
     for (unsigned r = first; r < limit; ++r)
       if (!used.test(r)) free.push_back(r);
     std::size_t taken = 0;
@@ -262,9 +218,9 @@ private:
       return at < free.size() ? free[at] : 0;
     };
     // The arguments' address stays where it is if nobody writes there.
-    arguments_ = kernargRegister();
+    arguments_ = launch_.kernargRegister();
     const bool is_written =
-        addsPointer() || std::ranges::any_of(in_.program.instructions, [&](const auto &i) {
+        launch_.addsPointer() || std::ranges::any_of(in_.program.instructions, [&](const auto &i) {
           return i.second.writes.test(arguments_) || i.second.writes.test(arguments_ + 1);
         });
     if (is_written) {
@@ -364,20 +320,14 @@ private:
     return execTo(is_wave32_ ? fmt::format("s{}", *in_lanes_) : pairOf(*in_lanes_));
   }
 
-  uint32_t put(const std::vector<std::string> &lines) {
-    const auto at = static_cast<uint32_t>(out_.code.size());
-    const std::vector<uint8_t> bytes = assemble_(lines);
-    out_.code.insert(out_.code.end(), bytes.begin(), bytes.end());
-    return at;
-  }
-
   std::vector<std::string> beginning() const {
     std::vector<std::string> lines;
     if (saves_arguments_)
       lines.push_back(
-          fmt::format("s_mov_b64 {}, {}", pairOf(arguments_), pairOf(kernargRegister())));
-    if (addsPointer())
-      for (unsigned to = kernargRegister(), end = registersAtStart(); to < end; to += 2)
+          fmt::format("s_mov_b64 {}, {}", pairOf(arguments_), pairOf(launch_.kernargRegister())));
+    if (launch_.addsPointer())
+      for (unsigned to = launch_.kernargRegister(), end = launch_.registersAtStart(); to < end;
+           to += 2)
         lines.push_back(to + 1 < end ? fmt::format("s_mov_b64 {}, {}", pairOf(to), pairOf(to + 2))
                                      : fmt::format("s_mov_b32 s{}, s{}", to, to + 2));
     if (std::ranges::any_of(counters_, [](const Counter &c) { return isUniform(c.kind); }))
@@ -406,20 +356,20 @@ private:
   void writeEntry() {
     const std::vector<std::string> lines = beginning();
     if (in_.program.entries.size() == 1) {
-      put(lines);
+      copy_.put(lines);
       const uint64_t entry = in_.program.entries.front();
-      if (in_.program.instructions.begin()->first != entry)
-        jumps_.push_back({put({"s_branch 0"}), entry, false});
+      if (in_.program.instructions.begin()->first != entry) copy_.jumpToCopy("s_branch", entry);
       return;
     }
     // Hardware that preloads arguments starts behind the entry.
-    const uint32_t first = put({"s_branch 0"});
-    while (out_.code.size() < kPreloadedEntry) put({"s_nop 0"});
-    put(lines);
-    jumps_.push_back({put({"s_branch 0"}), in_.program.entries.back(), false});
-    jumps_.push_back({first, out_.code.size(), true});
-    put(lines);
-    jumps_.push_back({put({"s_branch 0"}), in_.program.entries.front(), false});
+    const CopiedCode::Label first = copy_.label();
+    copy_.jump("s_branch", first);
+    while (copy_.size() < kPreloadedEntry) copy_.put({"s_nop 0"});
+    copy_.put(lines);
+    copy_.jumpToCopy("s_branch", in_.program.entries.back());
+    copy_.place(first);
+    copy_.put(lines);
+    copy_.jumpToCopy("s_branch", in_.program.entries.front());
   }
 
   /// gfx12: what the scalar unit writes must not be read at once where vector instructions have
@@ -472,20 +422,16 @@ private:
   }
 
   void writeInstruction(const Instruction &i) {
-    moved_[i.address] = static_cast<uint32_t>(out_.code.size());
+    copy_.beginAt(i);
     if (const auto at = by_place_.find(i.address); at != by_place_.end())
-      put(countingLines(counters_[at->second]));
-    instructions_[i.address] = static_cast<uint32_t>(out_.code.size());
+      copy_.put(countingLines(counters_[at->second]));
     has_matrix_ |= i.is_matrix;
-    if (i.ends_registers) return; // they are needed until the counters are written
-    if (i.flow == Flow::end) {
-      ends_.push_back(put({"s_branch 0"}));
+    if (i.ends_registers || i.flow == Flow::end) {
+      copy_.leaveOut(i); // registers are needed until the counters are written
+      if (i.flow == Flow::end) copy_.jump("s_branch", end_);
       return;
     }
-    const auto bytes = in_.object.elf().atAddress(i.address, 0);
-    if (i.is_relative)
-      jumps_.push_back({static_cast<uint32_t>(out_.code.size()), *i.target, false});
-    out_.code.insert(out_.code.end(), bytes->begin(), bytes->begin() + i.size);
+    copy_.copy(i);
   }
 
   /// Adds the counters of one kind to memory, as many at a time as a wave has lanes.
@@ -546,7 +492,7 @@ private:
 
   /// All waves end here.
   void writeEnd() {
-    end_ = static_cast<uint32_t>(out_.code.size());
+    copy_.place(end_);
     std::vector<std::string> lines;
     if (!counters_.empty()) {
       const bool is_gfx11 = target_.version.major >= 11;
@@ -580,108 +526,16 @@ private:
       for (const Kind kind : kKinds) addToMemory(kind, lines, done);
     }
     lines.push_back("s_endpgm");
-    put(lines);
-    for (const uint32_t end : ends_) jumps_.push_back({end, end_, true});
-    const char *padding = target_.version.major >= 10 ? "s_code_end" : "s_nop 0";
-    put(std::vector<std::string>(kPadding, padding));
+    copy_.put(lines);
+    copy_.pad();
   }
-
-  // Connecting.
-
-  void setWord(uint32_t at, uint32_t value) { std::memcpy(&out_.code[at], &value, sizeof value); }
-  uint32_t word(uint32_t at) const {
-    uint32_t value = 0;
-    std::memcpy(&value, &out_.code[at], sizeof value);
-    return value;
-  }
-
-  Status connect() {
-    for (const Jump &jump : jumps_) {
-      const int64_t to = jump.is_own ? static_cast<int64_t>(jump.target)
-                                     : static_cast<int64_t>(moved_.at(jump.target));
-      const int64_t distance = (to - jump.at - 4) / 4;
-      if (distance < INT16_MIN || distance > INT16_MAX)
-        return Error::of("a branch would be too long");
-      setWord(jump.at, (word(jump.at) & 0xffff0000u) | static_cast<uint16_t>(distance));
-    }
-    return Done{};
-  }
-
-  /// Addresses that are computed from the program counter: of functions that are called the copy's,
-  /// else the same as before.
-  Status moveAddresses() {
-    for (const PcAddress &pc : in_.program.pc_addresses) {
-      const uint64_t target = pc.is_called ? in_.address + moved_.at(pc.target) : pc.target;
-      const uint64_t distance = target - (in_.address + instructions_.at(pc.getpc) + 4);
-      const uint64_t before = pc.target - (pc.getpc + 4);
-      const uint32_t low = instructions_.at(pc.low), high = instructions_.at(pc.high);
-      const auto difference = static_cast<uint32_t>(distance) - static_cast<uint32_t>(before);
-      setWord(low + 4, word(low + 4) + difference);
-      const auto upper = static_cast<uint32_t>(distance >> 32);
-      const Instruction &adds = in_.program.instructions.at(pc.high);
-      if (pc.is_backward) {
-        if (upper != UINT32_MAX || static_cast<int32_t>(distance) >= 0)
-          return Error::of("a jump back would become one forward");
-      } else if (adds.size == 8) {
-        setWord(high + 4, upper);
-      } else {
-        if (upper != 0 && upper != UINT32_MAX) return Error::of("an address would be too far away");
-        constexpr uint32_t zero = 128, minus_one = 193;
-        const bool is_second = (adds.word >> 8 & 255) >= zero;
-        const unsigned shift = is_second ? 8 : 0;
-        setWord(high, (word(high) & ~(255u << shift)) | (upper == 0 ? zero : minus_one) << shift);
-      }
-    }
-    return Done{};
-  }
-
-  void describe() {
-    const auto bytes = in_.object.elf().atAddress(in_.kernel.descriptor_address, 0);
-    std::copy_n(bytes->begin(), out_.descriptor.size(), out_.descriptor.begin());
-    const auto set = [&](std::size_t at, uint32_t value) {
-      std::memcpy(&out_.descriptor[at], &value, sizeof value);
-    };
-    constexpr std::size_t kernarg_size = 8, rsrc1 = 48;
-    set(kernarg_size, controlOffset(in_.kernel) + 8);
-    if (addsPointer()) {
-      constexpr std::size_t rsrc2 = 52, properties = 56;
-      constexpr uint32_t user_count_of_two = 2 << 1, kernarg_pointer = 1 << 3;
-      if (!hasSpareUserRegisters()) set(rsrc2, in_.kernel.descriptor.rsrc2 + user_count_of_two);
-      out_.descriptor[properties] |= kernarg_pointer;
-    }
-    const codeobj::KernelDescriptor &d = in_.kernel.descriptor;
-    uint32_t value = d.rsrc1;
-    if (target_.version.major == 9) {
-      constexpr uint32_t shift = 6, mask = 15;
-      const uint32_t needed = (highest_ + 1 + kExtraRegisters + 15) / 16 * 2 - 2;
-      value = (value & ~(mask << shift)) | std::max(value >> shift & mask, needed) << shift;
-    }
-    if (out_.vector_registers != 0) {
-      constexpr std::size_t rsrc3 = 44;
-      constexpr uint32_t mask = 63, accumulators_by = 4;
-      unsigned vectors = first_vector_ + out_.vector_registers;
-      if (d.accum_offset != 0) {
-        const unsigned accumulators = d.vgprs > d.accum_offset ? d.vgprs - d.accum_offset : 0;
-        vectors = (vectors + accumulators_by - 1) / accumulators_by * accumulators_by;
-        set(rsrc3, (d.rsrc3 & ~mask) | (vectors / accumulators_by - 1));
-        vectors += accumulators;
-      }
-      const uint32_t needed = (vectors + d.vgpr_granule - 1) / d.vgpr_granule - 1;
-      value = (value & ~mask) | std::max(value & mask, needed);
-    }
-    set(rsrc1, value);
-  }
-
-  struct Jump {
-    uint32_t at = 0;
-    uint64_t target = 0; ///< an address of the original, or a place in the copy
-    bool is_own = false;
-  };
 
   const CountingRequest &in_;
-  Assembler &assemble_;
   const codeobj::Target &target_;
   const bool is_wave32_;
+  const LaunchRegisters launch_;
+  CopiedCode copy_;
+  const CopiedCode::Label end_ = copy_.label();
   CountingCode out_;
   std::vector<Counter> counters_;
   std::map<uint64_t, std::size_t> by_place_;
@@ -690,21 +544,10 @@ private:
   unsigned arguments_ = 0, highest_ = 0;
   unsigned first_vector_ = 0, execution_ = 0;
   std::optional<unsigned> temporary_, saved_scc_, all_lanes_;
-  std::optional<unsigned> in_lanes_;   ///< counters are in lanes as well, and EXEC is kept here
-  std::map<uint64_t, uint32_t> moved_; ///< where jumps to an instruction go
-  std::map<uint64_t, uint32_t> instructions_; ///< where it is itself
-  std::vector<Jump> jumps_;
-  std::vector<uint32_t> ends_;
-  uint32_t end_ = 0;
+  std::optional<unsigned> in_lanes_; ///< counters are in lanes as well, and EXEC is kept here
 };
 
 } // namespace
-
-uint32_t controlOffset(const codeobj::Kernel &kernel) {
-  const uint32_t size =
-      std::max(kernel.descriptor.kernarg_size, kernel.metadata.kernarg_segment_size);
-  return (size + 7) / 8 * 8;
-}
 
 Result<CountingCode> makeCounting(const CountingRequest &request, Assembler &assembler) {
   return Writer(request, assembler).write();

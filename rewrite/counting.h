@@ -7,6 +7,7 @@
 #pragma once
 
 #include "rewrite/assembler.h"
+#include "rewrite/launch.h"
 #include "rewrite/program.h"
 
 #include <array>
@@ -34,9 +35,5 @@ struct CountingRequest {
 
 /// An error says why the kernel cannot be copied.
 Result<CountingCode> makeCounting(const CountingRequest &request, Assembler &assembler);
-
-/// Where a copy finds the address of its fade_control in its arguments: behind all of the
-/// original's.
-uint32_t controlOffset(const codeobj::Kernel &kernel);
 
 } // namespace fade::rewrite

@@ -1,9 +1,10 @@
-// fade-rewrite INPUT FOLDER [KERNELS]   each code object of a file, into the folder; what was done
-// on
-//                                       stdout. KERNELS is a regular expression.
-// fade-rewrite --object INPUT OUTPUT    one code object, for libfade.so; on stdout a line for each
-//                                       kernel that is left alone (name, tab, reason), then "done"
+// fade-rewrite WHAT INPUT FOLDER [KERNELS]   each code object of a file, into the folder; what was
+//                                            done on stdout. KERNELS is a regular expression.
+// fade-rewrite WHAT --object INPUT OUTPUT    one code object, for libfade.so; on stdout a line for
+//                                            each kernel that is left alone (name, tab, reason),
+//                                            then "done"
 //
+// WHAT is counts or accesses.
 // Exit code: 0 something was written, 1 nothing was, 2 it could not be done.
 #include "rewrite/rewrite.h"
 
@@ -22,6 +23,7 @@
 namespace {
 
 namespace fs = std::filesystem;
+using fade::rewrite::Instrument;
 using fade::rewrite::KernelOutcome;
 using fade::rewrite::Rewritten;
 
@@ -47,22 +49,23 @@ bool writeFile(const fs::path &path, const std::vector<uint8_t> &bytes) {
 /// Kernels that are no twins.
 bool isOriginal(const std::string &name) { return !name.starts_with(FADE_CLONE_PREFIX); }
 
-void say(const KernelOutcome &kernel) {
+void say(Instrument what, const KernelOutcome &kernel) {
   const std::string name = fade::codeobj::demangle(kernel.name);
+  const bool records = what == Instrument::accesses;
   if (!kernel.refusal.empty())
     fmt::print("  {}: not rewritten: {}\n", name, kernel.refusal);
   else
-    fmt::print("  {}: {} block counters, {} more SGPRs, {} more VGPRs, code {} -> {} bytes\n", name,
-               kernel.counters, kernel.registers, kernel.vector_registers, kernel.code_before,
-               kernel.code_after);
+    fmt::print("  {}: {} {}, {} more SGPRs, {} more VGPRs, code {} -> {} bytes\n", name,
+               records ? kernel.sites : kernel.counters, records ? "accesses" : "block counters",
+               kernel.registers, kernel.vector_registers, kernel.code_before, kernel.code_after);
 }
 
-int rewriteOne(const std::string &input, const std::string &output) {
+int rewriteOne(Instrument what, const std::string &input, const std::string &output) {
   auto blob = fade::codeobj::Blob::readFile(input);
   if (!blob) return fail(blob.error().message());
   auto object = fade::codeobj::CodeObject::open(*std::move(blob));
   if (!object) return fail(object.error().message());
-  const auto result = fade::rewrite::rewriteObject(*object, isOriginal);
+  const auto result = fade::rewrite::rewriteObject(*object, what, isOriginal);
   if (!result) return fail(result.error().message());
   for (const KernelOutcome &kernel : result->kernels)
     if (!kernel.refusal.empty()) fmt::print("{}\t{}\n", kernel.name, kernel.refusal);
@@ -72,7 +75,8 @@ int rewriteOne(const std::string &input, const std::string &output) {
   return result->file.empty() ? kNothing : kWritten;
 }
 
-int rewriteAll(const std::string &input, const fs::path &folder, const std::string &kernels) {
+int rewriteAll(Instrument what, const std::string &input, const fs::path &folder,
+               const std::string &kernels) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return fail(fmt::format("cannot make {}: {}", folder.string(), error.message()));
@@ -89,7 +93,7 @@ int rewriteAll(const std::string &input, const fs::path &folder, const std::stri
   handler.on_code = [&](fade::codeobj::FoundCode found) {
     const auto object = found.open();
     if (!object) return fail(object.error().message()), true;
-    const auto result = fade::rewrite::rewriteObject(*object, wants);
+    const auto result = fade::rewrite::rewriteObject(*object, what, wants);
     if (!result) return fail(result.error().message()), true;
     std::size_t done = 0;
     for (const KernelOutcome &kernel : result->kernels) done += kernel.refusal.empty();
@@ -99,7 +103,7 @@ int rewriteAll(const std::string &input, const fs::path &folder, const std::stri
     const fs::path output = folder / (name + ".hsaco");
     fmt::print("{}: {} of {} kernels rewritten\n", result->file.empty() ? name : output.string(),
                done, result->kernels.size());
-    for (const KernelOutcome &kernel : result->kernels) say(kernel);
+    for (const KernelOutcome &kernel : result->kernels) say(what, kernel);
     if (result->file.empty()) return true;
     if (!writeFile(output, result->file))
       return code = fail("cannot write " + output.string()), false;
@@ -116,9 +120,12 @@ int rewriteAll(const std::string &input, const fs::path &folder, const std::stri
 
 int main(int argc, char **argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.size() == 3 && words[0] == "--object") return rewriteOne(words[1], words[2]);
-  if (words.size() == 2 || words.size() == 3)
-    return rewriteAll(words[0], words[1], words.size() == 3 ? words[2] : "");
+  const bool records = !words.empty() && words[0] == "accesses";
+  if (words.size() >= 3 && (records || words[0] == "counts")) {
+    const Instrument what = records ? Instrument::accesses : Instrument::counts;
+    if (words.size() == 4 && words[1] == "--object") return rewriteOne(what, words[2], words[3]);
+    return rewriteAll(what, words[1], words[2], words.size() == 4 ? words[3] : "");
+  }
   std::fputs("fade-rewrite is started by fadeprobe\n", stderr);
   return kFailed;
 }

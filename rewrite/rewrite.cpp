@@ -3,6 +3,7 @@
 #include "rewrite/counting.h"
 #include "rewrite/object_writer.h"
 #include "rewrite/program.h"
+#include "rewrite/recording.h"
 
 #include "base/fnv1a.h"
 #include "dispatch/observed_sites.h"
@@ -20,10 +21,10 @@
 namespace fade::rewrite {
 namespace {
 
-/// The table of a kernel's machine code as that of its twin: with the twin's name and the counters
-/// of blocks. Strings come last in a table.
-std::vector<std::byte> tableOfTwin(const ObservedSites &observed, const CountingCode &code,
-                                   const std::string &twin, uint32_t flags) {
+/// The table of a kernel's machine code as that of its twin: with the twin's name. Strings come
+/// last in a table.
+std::vector<std::byte> tableOfTwin(const ObservedSites &observed, const std::string &twin,
+                                   uint32_t modes, uint32_t flags) {
   std::vector<std::byte> bytes = observed.table;
   fade_sites header;
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -37,32 +38,48 @@ std::vector<std::byte> tableOfTwin(const ObservedSites &observed, const Counting
   fade_site_kernel kernel;
   std::memcpy(&kernel, bytes.data() + header.kernels_offset, sizeof kernel);
   kernel.clone = name;
-  kernel.modes = FADE_MODE_COUNTS;
-  kernel.flags = FADE_KERNEL_NO_STREAM | FADE_KERNEL_KEEPS_ARGUMENTS | flags;
+  kernel.modes = modes;
+  kernel.flags = FADE_KERNEL_KEEPS_ARGUMENTS | flags;
   std::memcpy(bytes.data() + header.kernels_offset, &kernel, sizeof kernel);
+  header.modes = modes | FADE_MODE_MACHINE;
+  header.size = bytes.size();
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return bytes;
+}
+
+/// Says which counter is that of which block.
+void setCounters(std::vector<std::byte> &table, const ObservedSites &observed,
+                 const CountingCode &code) {
+  fade_sites header;
+  std::memcpy(&header, table.data(), sizeof header);
   for (const ObservedPlace &block : observed.blocks) {
     const auto counter = code.counters.find(block.address);
     if (counter == code.counters.end()) continue;
-    std::byte *at = bytes.data() + header.sites_offset + block.site * sizeof(fade_site);
+    std::byte *at = table.data() + header.sites_offset + block.site * sizeof(fade_site);
     fade_site site;
     std::memcpy(&site, at, sizeof site);
     site.counter = counter->second + 1;
     site.flags |= FADE_SITE_ALL_LANES | (code.of_entry == counter->second ? FADE_SITE_MISSING : 0);
     std::memcpy(at, &site, sizeof site);
   }
-  header.modes = FADE_MODE_COUNTS | FADE_MODE_MACHINE;
-  header.size = bytes.size();
+}
+
+/// Gives a table the id that follows from what it says.
+uint64_t setId(std::vector<std::byte> &table) {
+  fade_sites header;
+  std::memcpy(&header, table.data(), sizeof header);
   header.module_id = 0;
-  std::memcpy(bytes.data(), &header, sizeof header);
-  header.module_id = fnv1a(bytes);
-  std::memcpy(bytes.data(), &header, sizeof header);
-  return bytes;
+  std::memcpy(table.data(), &header, sizeof header);
+  header.module_id = fnv1a(table);
+  std::memcpy(table.data(), &header, sizeof header);
+  return header.module_id;
 }
 
 class Rewriter {
 public:
-  Rewriter(const std::shared_ptr<const codeobj::CodeObject> &object, ObjectWriter writer)
-      : object_(object), writer_(std::move(writer)) {
+  Rewriter(const std::shared_ptr<const codeobj::CodeObject> &object, Instrument instrument,
+           ObjectWriter writer)
+      : object_(object), instrument_(instrument), writer_(std::move(writer)) {
     if (const auto map = codeobj::SourceMap::open(object)) map_ = *map;
   }
 
@@ -84,29 +101,71 @@ private:
     if (!kernel) return kernel.error();
     outcome.code_before = kernel->code_size;
     if (object_->version() < 3) return Error::of("its code object is of version 2");
-    auto observed =
-        makeSites(*object_, map_.get(), outcome.name, {.blocks = true, .instructions = false});
+    auto observed = makeSites(*object_, map_.get(), outcome.name,
+                              {.blocks = instrument_ == Instrument::counts, .instructions = false});
     if (!observed) return std::move(observed).error();
     auto program = readProgram(*object_, *kernel);
     if (!program) return std::move(program).error();
-    CountingRequest request{*object_, *kernel, *program, {}, writer_.nextAddress()};
-    for (const ObservedPlace &block : observed->blocks) request.places.push_back(block.address);
-    auto code = makeCounting(request, assemblerFor(kernel->descriptor.wavefront_size == 32));
-    if (!code) return std::move(code).error();
-    outcome.counters = code->counter_count;
-    outcome.registers = code->registers;
-    outcome.vector_registers = code->vector_registers;
-    outcome.code_after = code->code.size();
-    const std::string twin = FADE_CLONE_PREFIX + outcome.name;
     const bool has_variables =
         std::ranges::any_of(program->pc_addresses, [&](const PcAddress &address) {
           return writer_.isWritable(address.target) || isInVariable(address.target);
         });
-    const uint32_t flags =
-        (kernel->descriptor.wavefront_size == 32 ? FADE_KERNEL_WAVE32 : FADE_KERNEL_WAVE64) |
-        (has_variables ? FADE_KERNEL_HAS_VARIABLES : 0);
-    writer_.addSites(tableOfTwin(*observed, *code, twin, flags));
-    writer_.add({twin, kernel->symbol, std::move(code->code), code->descriptor});
+    const bool is_wave32 = kernel->descriptor.wavefront_size == 32;
+    const Work work{*kernel, *program, *observed, FADE_CLONE_PREFIX + outcome.name,
+                    (is_wave32 ? FADE_KERNEL_WAVE32 : FADE_KERNEL_WAVE64) |
+                        (has_variables ? FADE_KERNEL_HAS_VARIABLES : 0)};
+    return instrument_ == Instrument::counts ? addCounting(work, outcome)
+                                             : addRecording(work, outcome);
+  }
+
+  struct Work {
+    const codeobj::Kernel &kernel;
+    const Program &program;
+    const ObservedSites &observed;
+    std::string twin;
+    uint32_t flags = 0;
+  };
+
+  template <typename Code>
+  void finish(const Work &work, Code &code, const std::vector<std::byte> &table,
+              KernelOutcome &outcome) {
+    outcome.registers = code.registers;
+    outcome.vector_registers = code.vector_registers;
+    outcome.code_after = code.code.size();
+    writer_.addSites(table);
+    writer_.add({work.twin, work.kernel.symbol, std::move(code.code), code.descriptor});
+  }
+
+  Status addCounting(const Work &work, KernelOutcome &outcome) {
+    CountingRequest request{*object_, work.kernel, work.program, {}, writer_.nextAddress()};
+    for (const ObservedPlace &block : work.observed.blocks) request.places.push_back(block.address);
+    auto code = makeCounting(request, assemblerFor(work.kernel));
+    if (!code) return std::move(code).error();
+    outcome.counters = code->counter_count;
+    std::vector<std::byte> table =
+        tableOfTwin(work.observed, work.twin, FADE_MODE_COUNTS, work.flags | FADE_KERNEL_NO_STREAM);
+    setCounters(table, work.observed, *code);
+    setId(table);
+    finish(work, *code, table, outcome);
+    return Done{};
+  }
+
+  Status addRecording(const Work &work, KernelOutcome &outcome) {
+    std::vector<std::byte> table =
+        tableOfTwin(work.observed, work.twin, FADE_MODE_ACCESSES, work.flags);
+    RecordingRequest request{*object_, work.kernel,  work.program,
+                             {},       setId(table), writer_.nextAddress()};
+    for (const ObservedPlace &access : work.observed.accesses) {
+      const bool is_lds_side = request.sites.contains(access.address - kLdsSide);
+      const uint64_t address = access.address - (is_lds_side ? kLdsSide : 0);
+      if (!work.program.instructions.contains(address)) continue;
+      if (is_lds_side) return Error::of(fmt::format("a load into LDS at {:#x}", address));
+      request.sites[address] = access.site;
+    }
+    auto code = makeRecording(request, assemblerFor(work.kernel));
+    if (!code) return std::move(code).error();
+    outcome.sites = code->sites;
+    finish(work, *code, table, outcome);
     return Done{};
   }
 
@@ -118,7 +177,8 @@ private:
     });
   }
 
-  Assembler &assemblerFor(bool is_wave32) {
+  Assembler &assemblerFor(const codeobj::Kernel &kernel) {
+    const bool is_wave32 = kernel.descriptor.wavefront_size == 32;
     auto &assembler = assemblers_[is_wave32];
     if (!assembler)
       assembler =
@@ -127,6 +187,7 @@ private:
   }
 
   const std::shared_ptr<const codeobj::CodeObject> object_;
+  const Instrument instrument_;
   ObjectWriter writer_;
   std::shared_ptr<const codeobj::SourceMap> map_; ///< null if there are no lines
   std::array<std::unique_ptr<Assembler>, 2> assemblers_;
@@ -135,6 +196,7 @@ private:
 } // namespace
 
 Result<Rewritten> rewriteObject(const std::shared_ptr<const codeobj::CodeObject> &object,
+                                Instrument instrument,
                                 const std::function<bool(const std::string &)> &wants) {
   if (!archOf(object->target()))
     return Error::of(fmt::format("{}: code for {} is not rewritten", object->file(),
@@ -143,7 +205,7 @@ Result<Rewritten> rewriteObject(const std::shared_ptr<const codeobj::CodeObject>
     return Error::of(object->file() + ": it is instrumented already");
   auto writer = ObjectWriter::open(*object);
   if (!writer) return std::move(writer).error();
-  Rewriter rewriter(object, *std::move(writer));
+  Rewriter rewriter(object, instrument, *std::move(writer));
   Rewritten result;
   bool has_twin = false;
   for (std::size_t i = 0; i < object->kernelCount(); ++i) {

@@ -1,6 +1,6 @@
 // A finished code object, instrumented without its compiler: each kernel K gets a twin __fade_K
-// that counts the blocks of K's machine code (fade/clone.h, FADE_KERNEL_KEEPS_ARGUMENTS), and a
-// site table that says which counter is that of which block.
+// that counts the blocks of K's machine code, or records its memory accesses (fade/clone.h,
+// FADE_KERNEL_KEEPS_ARGUMENTS), and a site table.
 #pragma once
 
 #include "codeobj/code_object.h"
@@ -9,10 +9,16 @@
 
 namespace fade::rewrite {
 
+/// What twins do.
+enum class Instrument : uint8_t {
+  counts,   ///< count the executions of blocks
+  accesses, ///< record memory accesses
+};
+
 struct KernelOutcome {
   std::string name;
-  std::string refusal; ///< why it has no twin; empty: it has one
-  uint32_t counters = 0;
+  std::string refusal;                          ///< why it has no twin; empty: it has one
+  uint32_t counters = 0, sites = 0;             ///< of blocks; of accesses
   unsigned registers = 0, vector_registers = 0; ///< more than the original uses
   uint64_t code_before = 0, code_after = 0;     ///< bytes
 };
@@ -24,6 +30,7 @@ struct Rewritten {
 
 /// `wants` chooses kernels by name.
 Result<Rewritten> rewriteObject(const std::shared_ptr<const codeobj::CodeObject> &object,
+                                Instrument instrument,
                                 const std::function<bool(const std::string &)> &wants);
 
 } // namespace fade::rewrite

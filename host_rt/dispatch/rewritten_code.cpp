@@ -61,14 +61,14 @@ Result<std::string> rewrittenFolder() {
   return folder;
 }
 
-Result<RewrittenCode::Answer> RewrittenCode::ask(const std::string &input,
+Result<RewrittenCode::Answer> RewrittenCode::ask(const char *what, const std::string &input,
                                                  const std::string &output) const {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
     return Error::of(fmt::format("no pipe: {}", std::strerror(errno)));
   pid_t pid = 0;
   const int error =
-      startDetached({{program_, "--object", input, output}, ends[1], STDOUT_FILENO}, pid);
+      startDetached({{program_, what, "--object", input, output}, ends[1], STDOUT_FILENO}, pid);
   ::close(ends[1]);
   if (error != 0) {
     ::close(ends[0]);
@@ -120,10 +120,12 @@ std::optional<std::string> RewrittenCode::refusal(const std::string &kernel) con
   return at == refusals_.end() ? std::nullopt : std::optional(at->second);
 }
 
-Result<codeobj::Blob> RewrittenCode::of(codeobj::ByteView code, const std::string &name) {
+Result<codeobj::Blob> RewrittenCode::of(codeobj::ByteView code, const std::string &name,
+                                        Instrument instrument) {
   const auto folder = rewrittenFolder();
   if (!folder) return folder.error();
-  const std::string base = fmt::format("{}/{}", *folder, keyOf(code, program_));
+  const char *what = instrument == Instrument::accesses ? "accesses" : "counts";
+  const std::string base = fmt::format("{}/{}-{}", *folder, keyOf(code, program_), what);
   const std::string object = base + ".hsaco", reasons = base + ".refused";
   // The reasons are written last: if they are there, so is the rest.
   if (const auto known = codeobj::Blob::readFile(reasons)) {
@@ -133,7 +135,7 @@ Result<codeobj::Blob> RewrittenCode::of(codeobj::ByteView code, const std::strin
   }
   const std::string input = fmt::format("{}.{}.in", base, getpid());
   if (!writeFile(input, code)) return Error::of("cannot write " + input);
-  const auto answer = ask(input, object);
+  const auto answer = ask(what, input, object);
   unlink(input.c_str());
   if (!answer) return answer.error();
   if (!answer->is_complete) return Error::of(fmt::format("fade-rewrite failed for {}", name));

@@ -13,6 +13,9 @@
 
 namespace fade {
 
+/// What twins do that are made from machine code.
+enum class Instrument : uint8_t { counts, accesses };
+
 class RewrittenCode {
 public:
   /// `program`: fade-rewrite. It is killed if it takes longer than `patience`.
@@ -21,7 +24,7 @@ public:
 
   /// The same code object with twins; empty if none of its kernels can have one; an error if that
   /// could not be found out. May take long.
-  Result<codeobj::Blob> of(codeobj::ByteView code, const std::string &name);
+  Result<codeobj::Blob> of(codeobj::ByteView code, const std::string &name, Instrument what);
   /// Why a kernel has no twin, if a code object of of() had it.
   std::optional<std::string> refusal(const std::string &kernel) const;
 
@@ -30,7 +33,7 @@ private:
     bool is_complete = false;
     std::string text; ///< a line for each kernel without a twin: name, tab, reason
   };
-  Result<Answer> ask(const std::string &input, const std::string &output) const;
+  Result<Answer> ask(const char *what, const std::string &input, const std::string &output) const;
   void note(const std::string &reasons);
 
   const std::string program_;

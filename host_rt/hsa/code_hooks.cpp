@@ -371,7 +371,7 @@ const codeobj::Blob *withTwins(const codeobj::Blob &code) {
   if (!rewritten || LoadedCode::mayBeInstrumented(code.bytes()) ||
       codeobj::asText(code.bytes()).find("__amd_rocclr_") != std::string_view::npos)
     return nullptr;
-  auto other = rewritten->of(code.bytes(), code.name());
+  auto other = rewritten->of(code.bytes(), code.name(), visit.runtime()->rewriteFor());
   if (!other) {
     static std::atomic<bool> was_said{false};
     if (!was_said.exchange(true))

@@ -231,6 +231,8 @@ void DispatchRewrite::swap(HsaDispatch &live, uint64_t ordinal) {
   if (choice.was_rewritten &&
       (!runtime_.settings().workgroups.wantsAllWorkgroups() || live.record->sample > 1))
     return skip("rewritten kernels count all workgroups, not a part of them");
+  if (choice.was_rewritten && runtime_.settings().workgroups.sample_executions > 1)
+    return skip("rewritten kernels record all executions, not a part of them");
   if (!readArguments()) return skip("its arguments are in memory that the host cannot read");
   const auto resident = residency(choice);
   if (resident && resident->isLost()) {
@@ -302,7 +304,12 @@ bool DispatchRewrite::instrument(HsaDispatch &live, const Replacement &choice) {
                       runtime_.settings().workgroups.sample_executions > 1;
   addMemory(*live.record); // how accesses are added up depends on it
   HsaRing *ring = nullptr;
-  if (queue_->rings && choice.info->sums())
+  RingPool *rewritten = choice.was_rewritten && queue_->rings && !choice.info->hasNoStream()
+                            ? runtime_.rewrittenRings(*queue_->agent)
+                            : nullptr;
+  if (rewritten)
+    ring = rewritten->take(expectedBytes(), {.by_site = 0, .sample = live.record->sample});
+  else if (queue_->rings && choice.info->sums())
     ring = queue_->rings->take(expectedBytes(), roomForSums(*live.record, *choice.info));
   else if (queue_->rings && choice.info->hasNoStream())
     ring = queue_->rings->take(0, {.copies = CounterCopies::of(choice.info->counterCount()),

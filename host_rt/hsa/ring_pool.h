@@ -76,9 +76,10 @@ private:
 
 /// What the rings of a pool are for.
 enum class RingUse {
-  kernels,  ///< written by instrumented kernels
-  observed, ///< by the software GPU's observer
-  counted,  ///< the same, with next to no records
+  kernels,   ///< written by instrumented kernels
+  rewritten, ///< by those that were made from machine code, which know one kind of ring
+  observed,  ///< by the software GPU's observer
+  counted,   ///< the same, with next to no records
 };
 
 class RingPool {
@@ -115,7 +116,7 @@ private:
   void avoidDeviceMemory();
   void giveBack(HsaRing &ring);
   uint64_t capacityOf(bool large) const;
-  bool isDirect() const { return use_ != RingUse::kernels; }
+  bool isDirect() const { return use_ == RingUse::observed || use_ == RingUse::counted; }
 
   const Agent gpu_;
   const Agent host_;

@@ -289,11 +289,21 @@ void Runtime::release() {
   const std::lock_guard lock(pools_mutex_);
   polled_.destroyAll();
   interrupts_.destroyAll();
-  for (const auto *pools : {&rings_, &observed_rings_})
+  for (const auto *pools : {&rings_, &rewritten_rings_, &observed_rings_})
     for (const auto &[agent, pool] : *pools) pool->destroySignals();
 }
 
 RingPool *Runtime::rings(const Agent &gpu) { return ringsIn(rings_, gpu, RingUse::kernels); }
+
+RingPool *Runtime::rewrittenRings(const Agent &gpu) {
+  return ringsIn(rewritten_rings_, gpu, RingUse::rewritten);
+}
+
+Instrument Runtime::rewriteFor() {
+  (void)agents(); // the analyzers are there then
+  const bool records = (analysis_->needs() & FADE_NEEDS_ACCESSES) != 0 || !settings_.record.empty();
+  return records ? Instrument::accesses : Instrument::counts;
+}
 
 RingPool *Runtime::observedRings(const Agent &gpu) {
   constexpr uint32_t by_records = FADE_NEEDS_ACCESSES | FADE_NEEDS_BLOCKS | FADE_NEEDS_COUNTS;

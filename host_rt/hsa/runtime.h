@@ -81,6 +81,8 @@ public:
   CopyTeller &copyTeller() { return copy_teller_; }
   Analysis &analysis() { return *analysis_; }
   RingPool *rings(const Agent &gpu);
+  /// For records of rewritten kernels.
+  RingPool *rewrittenRings(const Agent &gpu);
   /// For kernels that are observed.
   RingPool *observedRings(const Agent &gpu);
   KernargPool *kernargs(const Agent &gpu);
@@ -106,6 +108,8 @@ public:
   ObservedKernels &observedKernels() { return observed_; }
   /// Null unless code objects are to be rewritten when they are loaded.
   RewrittenCode *rewrittenCode() { return rewritten_.get(); }
+  /// What rewritten kernels are to do for the analyzers.
+  Instrument rewriteFor();
   uint64_t nanoseconds(uint64_t ticks) const;
 
   /// Before a death is explained: what kernels have written down is to be known, as far as it
@@ -162,7 +166,7 @@ private:
   std::unique_ptr<ProgressLine> progress_;
   std::optional<SamplePlan> sample_plan_;
   std::mutex pools_mutex_;
-  RingPools rings_, observed_rings_;
+  RingPools rings_, rewritten_rings_, observed_rings_;
   std::map<uint32_t, std::unique_ptr<KernargPool>> kernargs_;
   std::atomic<uint64_t> dispatches_{0}, queues_{0};
   std::atomic<bool> has_kernels_{false};

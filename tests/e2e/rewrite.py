@@ -5,6 +5,7 @@ import re
 import shutil
 import stat
 
+import agreement
 import fade
 from fade import GPU, LIB, PROBE, program
 
@@ -26,8 +27,8 @@ class Tests(fade.Test):
         super().setUp()
         self.home = {"XDG_CACHE_HOME": self.path("cache")}
 
-    def rewritten(self, app, options=(), env=None, **more):
-        return self.probe(["-i", "--observe", "rewrite", "-a", "BlockCounts", *options], [app], env={**self.home, **(env or {})}, **more)
+    def rewritten(self, app, options=(), env=None, handler="BlockCounts", **more):
+        return self.probe(["-i", "--observe", "rewrite", "-a", handler, *options], [app], env={**self.home, **(env or {})}, **more)
 
     def check_level(self, level, refused):
         """Results are those of the program alone; counts are those that the software GPU sees; `refused` kernels run as they are."""
@@ -56,14 +57,51 @@ class Tests(fade.Test):
     def test_counts_with_all_optimizations(self):
         self.check_level("O3", set())
 
+    def check_accesses(self, level, refused):
+        """Results are those of the program alone; accesses are those that the software GPU sees, lane by lane and site by site."""
+        app = program(f"rewritten_{level}")
+        found = []
+        for way in ("rewrite", "gpu"):
+            result = self.probe(["-i", "--observe", way, "-a", "MessageLogger", "Heatmap"], [app], env=self.home)
+            self.assertEqual(result.code, 0, result.stderr)
+            self.assertEqual(result.stdout, self.software_gpu([app]).stdout)
+            accesses = [x for x in result.objects("access") if x["kernel"].split("(")[0] not in refused]
+            waves = collections.Counter((x["kernel"].split("(")[0], *x["workgroup"], x["mask"]) for x in result.objects("wave_begin"))
+            by_site = collections.Counter((x["kernel"], *x["workgroup"], x.get("line"), x.get("column"), x["op"], x["bytes"], x["mask"]) for x in accesses)
+            recorded = {x["kernel"].split("(")[0] for x in result.objects("dispatch") if x["records"]}
+            touched = agreement.touched([x for x in result.objects() if x["type"] != "access"] + accesses)
+            found.append((recorded - refused, {k: n for k, n in waves.items() if k[0] not in refused}, by_site, touched))
+            self.assertEqual(recorded & refused, set() if way == "rewrite" else refused)
+        for rewritten, observed in zip(*found):
+            self.assertGreater(len(rewritten), 6)
+            self.assertEqual(rewritten, observed)
+
+    def test_accesses_without_optimization(self):
+        self.check_accesses("O0", {"calling"})
+
+    def test_accesses_with_some_optimization(self):
+        self.check_accesses("O1", set())
+
+    def test_accesses_of_optimized_code(self):
+        self.check_accesses("O2", set())
+
+    def test_accesses_with_all_optimizations(self):
+        self.check_accesses("O3", set())
+
     def test_kernels_that_are_left_alone_have_a_reason(self):
         result = self.rewritten(program("rewritten_O0"), ["-v"])
         self.assertRegex(result.stderr, r"fade: calling\(.*\): the original runs: it has no instrumented twin: a call through a pointer at 0x")
 
-    def test_rewritten_code_misses_no_wait_states(self):
+    def test_counting_code_misses_no_wait_states(self):
+        self.check_wait_states("BlockCounts")
+
+    def test_recording_code_misses_no_wait_states(self):
+        self.check_wait_states("MemoryAnalysis")
+
+    def check_wait_states(self, handler):
         """Beyond those that the kernel itself misses: clang 19 does not wait for SALU results on gfx12."""
         app, hazards = program("rewritten_O2"), {"FADE_GPU_HAZARDS": "card"}
-        alone, result = self.software_gpu([app], hazards), self.rewritten(app, env=hazards)
+        alone, result = self.software_gpu([app], hazards), self.rewritten(app, env=hazards, handler=handler)
         self.assertEqual((alone.code, result.code), (0, 0))
         if not GPU.startswith("gfx12"):
             self.assertEqual((alone.said, result.said), ([], []))
@@ -80,6 +118,15 @@ class Tests(fade.Test):
         self.assertEqual(result.stdout, self.software_gpu([app]).stdout)
         self.assertEqual(set(blocks(result.objects())), {"shared", "calling"})
 
+    def test_the_command_makes_code_objects_that_record_accesses(self):
+        app, folder = program("rewritten_O2"), self.path("out")
+        made = self.bare([PROBE, "rewrite", app, "-o", folder, "-k", "shared|calling", "--instrument", "accesses"])
+        self.assertEqual(made.code, 0, made.stderr)
+        self.assertRegex(made.stdout, r"  shared\(.*\): \d+ accesses, \d+ more SGPRs, 8 more VGPRs, code \d+ -> \d+ bytes\n")
+        result = self.probe(["-i", "--observe", "pass", "-c", folder, "-a", "MemoryAnalysis"], [app])
+        self.assertEqual(result.stdout, self.software_gpu([app]).stdout)
+        self.assertEqual({x["kernel"].split("(")[0] for x in result.objects("dispatch") if x["records"]}, {"shared", "calling"})
+
     def test_the_kernel_cache_does_not_double_variables(self):
         app, folder = program("rewritten_O2"), self.path("out")
         self.bare([PROBE, "rewrite", app, "-o", folder])
@@ -89,9 +136,9 @@ class Tests(fade.Test):
         self.assertIn("it uses variables of its code object", result.stderr)
 
     def test_the_command_refuses_what_it_cannot_do(self):
-        result = self.bare([PROBE, "rewrite", program("rewritten_O2"), "-o", self.path("out"), "--instrument", "accesses"])
+        result = self.bare([PROBE, "rewrite", program("rewritten_O2"), "-o", self.path("out"), "--instrument", "times"])
         self.assertEqual(result.code, 2)
-        self.assertEqual(result.stderr, "fadeprobe: rewrite: --instrument accesses: finished code can only be instrumented for counts\n")
+        self.assertEqual(result.stderr, "fadeprobe: rewrite: --instrument times: finished code can only be instrumented for counts or accesses\n")
         result = self.bare([PROBE, "rewrite", "/etc/passwd", "-o", self.path("out")])
         self.assertEqual(result.code, 2)
         self.assertEqual(result.stderr, "fade: rewrite: /etc/passwd: no AMD GPU code was found\n")
@@ -131,7 +178,7 @@ class Tests(fade.Test):
         self.run_with_helper("", "fade: --observe rewrite: cannot run .*/fade-rewrite: No such file or directory: kernels run as they are")
 
     def test_a_helper_that_writes_rubbish_changes_nothing(self):
-        self.run_with_helper('echo rubbish > "$3"; echo done\n', "fade: --observe rewrite: the runtime does not load")
+        self.run_with_helper('echo rubbish > "$4"; echo done\n', "fade: --observe rewrite: the runtime does not load")
 
     def test_rewritten_code_is_kept(self):
         app = program("rewritten_O2")

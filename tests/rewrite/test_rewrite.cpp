@@ -35,7 +35,7 @@ class Rewriting : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(Rewriting, LeavesTheOriginalAsItIs) {
   const auto original = open_object(sample(GetParam()));
-  const auto result = rewriteObject(original, all);
+  const auto result = rewriteObject(original, Instrument::counts, all);
   ASSERT_TRUE(result) << result.error().message();
   const auto rewritten = reopen(*result);
   ASSERT_TRUE(rewritten);
@@ -52,7 +52,7 @@ TEST_P(Rewriting, LeavesTheOriginalAsItIs) {
 }
 
 TEST_P(Rewriting, GivesEachKernelATwinOfWholeInstructions) {
-  const auto result = rewriteObject(open_object(sample(GetParam())), all);
+  const auto result = rewriteObject(open_object(sample(GetParam())), Instrument::counts, all);
   ASSERT_TRUE(result) << result.error().message();
   const auto object = reopen(*result);
   ASSERT_TRUE(object);
@@ -82,7 +82,7 @@ TEST_P(Rewriting, GivesEachKernelATwinOfWholeInstructions) {
 }
 
 TEST_P(Rewriting, KeepsTheArgumentsAndAddsOneBehindThem) {
-  const auto result = rewriteObject(open_object(sample(GetParam())), all);
+  const auto result = rewriteObject(open_object(sample(GetParam())), Instrument::counts, all);
   ASSERT_TRUE(result);
   const auto object = reopen(*result);
   ASSERT_TRUE(object);
@@ -102,6 +102,38 @@ TEST_P(Rewriting, KeepsTheArgumentsAndAddsOneBehindThem) {
   }
 }
 
+TEST_P(Rewriting, RecordsAccessesInWholeInstructions) {
+  const auto result = rewriteObject(open_object(sample(GetParam())), Instrument::accesses, all);
+  ASSERT_TRUE(result) << result.error().message();
+  const auto object = reopen(*result);
+  ASSERT_TRUE(object);
+  const auto sites = codeobj::Sites::read(*object);
+  ASSERT_TRUE(sites) << sites.error().message();
+  unsigned recorded = 0;
+  for (const KernelOutcome &outcome : result->kernels) {
+    EXPECT_EQ(outcome.refusal, "") << outcome.name;
+    recorded += outcome.sites;
+    const auto original = object->kernel(*object->findKernel(outcome.name));
+    const auto index = object->findKernel("__fade_" + outcome.name);
+    ASSERT_TRUE(original && index) << outcome.name;
+    const auto twin = object->kernel(*index);
+    ASSERT_TRUE(twin);
+    EXPECT_EQ(twin->descriptor.kernarg_size, controlOffset(*original) + 8);
+    EXPECT_GT(twin->descriptor.vgprs, original->metadata.vgpr_count);
+    const auto &system = twin->descriptor.system;
+    EXPECT_TRUE(system.workgroup_id_x && system.workgroup_id_y && system.workgroup_id_z);
+    const auto disassembler =
+        codeobj::Disassembler::create(object->target(), twin->descriptor.wavefront_size);
+    ASSERT_TRUE(disassembler);
+    for (const auto &instruction :
+         (*disassembler)
+             ->disassemble(*object->code(twin->code_address, twin->code_size), twin->code_address))
+      EXPECT_TRUE(instruction.valid()) << outcome.name << ": " << instruction.text;
+    EXPECT_TRUE(sites->findKernel(*index)) << outcome.name;
+  }
+  EXPECT_GT(recorded, 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Rewriting,
                          ::testing::Values("inlined-gfx90a-g", "inlined-gfx942-g",
                                            "inlined-gfx1030-g", "inlined-gfx1100-g",
@@ -116,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(All, Rewriting,
                          });
 
 TEST(Rewrite, RefusesWhatItDoesNotFollow) {
-  const auto result = rewriteObject(open_object(FADE_JUMPS), all);
+  const auto result = rewriteObject(open_object(FADE_JUMPS), Instrument::counts, all);
   ASSERT_TRUE(result) << result.error().message();
   const auto refusals = refusalsIn(*result);
   const auto begins = [&](const char *kernel, const char *reason) {
@@ -145,7 +177,7 @@ std::vector<std::string> textOf(const CodeObject &object, const std::string &nam
 }
 
 TEST(Rewrite, FollowsLongJumps) {
-  const auto result = rewriteObject(open_object(FADE_JUMPS), all);
+  const auto result = rewriteObject(open_object(FADE_JUMPS), Instrument::counts, all);
   ASSERT_TRUE(result);
   const auto object = reopen(*result);
   const auto kernel = object->kernel(*object->findKernel("__fade_long_jumps"));
@@ -171,7 +203,7 @@ TEST(Rewrite, KeepsTheRegistersOfInstructionsThatTheDecoderDoesNotKnow) {
 }
 
 TEST(Rewrite, LeavesSccAloneWhereItIsReadLater) {
-  const auto result = rewriteObject(open_object(FADE_JUMPS), all);
+  const auto result = rewriteObject(open_object(FADE_JUMPS), Instrument::counts, all);
   ASSERT_TRUE(result);
   const auto lines = textOf(*reopen(*result), "__fade_flag_over_blocks");
   // EXEC never changes and no block is in a loop: the counter can be set without SCC.
@@ -182,13 +214,15 @@ TEST(Rewrite, LeavesSccAloneWhereItIsReadLater) {
 }
 
 TEST(Rewrite, RefusesOtherProcessorsAndInstrumentedCode) {
-  const auto unknown = rewriteObject(open_object(sample("arguments-gfx900-v5")), all);
+  const auto unknown =
+      rewriteObject(open_object(sample("arguments-gfx900-v5")), Instrument::counts, all);
   ASSERT_FALSE(unknown);
   EXPECT_NE(unknown.error().message().find("code for gfx900 is not rewritten"), std::string::npos);
-  EXPECT_FALSE(rewriteObject(open_object(sample("arguments-generic-v6")), all)); // gfx9-generic
-  const auto once = rewriteObject(open_object(sample("inlined-gfx90a-g")), all);
+  EXPECT_FALSE(rewriteObject(open_object(sample("arguments-generic-v6")), Instrument::counts,
+                             all)); // gfx9-generic
+  const auto once = rewriteObject(open_object(sample("inlined-gfx90a-g")), Instrument::counts, all);
   ASSERT_TRUE(once);
-  const auto twice = rewriteObject(reopen(*once), all);
+  const auto twice = rewriteObject(reopen(*once), Instrument::counts, all);
   ASSERT_FALSE(twice);
   EXPECT_NE(twice.error().message().find("it is instrumented already"), std::string::npos);
 }
@@ -209,7 +243,7 @@ TEST(Rewrite, DamagedCodeObjectsAreRefusedOrRewritten) {
       if (random() % 8 == 0) bytes.resize(random() % bytes.size());
       const auto object = CodeObject::open(codeobj::Blob::own(std::move(bytes), "damaged"));
       if (!object) continue;
-      const auto result = rewriteObject(*object, all);
+      const auto result = rewriteObject(*object, Instrument::counts, all);
       if (result && !result->file.empty())
         (void)CodeObject::open(codeobj::Blob::copy(result->file, "rewritten"));
     }

@@ -1,0 +1,167 @@
+#include "rewrite/address.h"
+
+#include "isa/encoding_fields.h"
+
+#include <algorithm>
+#include <array>
+
+namespace fade::rewrite {
+namespace {
+
+bool has(const std::string &name, const char *part) { return name.find(part) != name.npos; }
+
+/// ds_read2_b32, ds_wrxchg2st64_rtn_b64, ds_load_2addr_b32.
+bool hasTwoAddresses(const std::string &name) {
+  return has(name, "2_b") || has(name, "2st64_b") || has(name, "2_rtn_b") ||
+         has(name, "2st64_rtn_b") || has(name, "_2addr");
+}
+
+/// A scalar register as the software GPU numbers it (sim::sreg).
+std::optional<std::string> nameOf(unsigned number, unsigned major) {
+  const unsigned own = major == 9 ? 102 : 106;
+  if (number < own) return fmt::format("s{}", number);
+  switch (number) {
+  case sim::sreg::flat_scratch_lo: return "flat_scratch_lo";
+  case sim::sreg::flat_scratch_lo + 1: return "flat_scratch_hi";
+  case sim::sreg::vcc_lo: return "vcc_lo";
+  case sim::sreg::vcc_hi: return "vcc_hi";
+  case sim::sreg::m0: return "m0";
+  default: break;
+  }
+  if (number >= sim::sreg::ttmp0 && number < sim::sreg::ttmp0 + 16)
+    return fmt::format("ttmp{}", number - sim::sreg::ttmp0);
+  return std::nullopt;
+}
+
+class Addresses {
+public:
+  Addresses(const codeobj::CodeObject &object, const Instruction &i, const Dialect &dialect,
+            const AddressRegisters &registers)
+      : object_(object), i_(i), dialect_(dialect), use_(registers) {}
+
+  Result<std::vector<AccessAddress>> find() {
+    const auto bytes = object_.elf().atAddress(i_.address, 0);
+    std::array<uint8_t, 20> code{};
+    std::copy_n(bytes->begin(), std::min<std::size_t>(i_.size, code.size()), code.begin());
+    opcode_ = {i_.mnemonic.c_str(), nullptr, sim::ExecClass::other};
+    if (hasTwoAddresses(i_.mnemonic)) opcode_.form = sim::Form::two_addresses;
+    in_.opcode = &opcode_;
+    sim::FieldReader reader(*archOf(object_.target()), dialect_.isWave32() ? 32 : 64,
+                            {code.data(), i_.size});
+    if (!reader.read(in_)) return unknown();
+    switch (in_.encoding) {
+    case sim::Encoding::flat:
+    case sim::Encoding::global: return flat();
+    case sim::Encoding::ds: return lds();
+    case sim::Encoding::smem: return scalar();
+    default: return unknown();
+    }
+  }
+
+private:
+  Error unknown() const {
+    return Error::of(
+        fmt::format("the addresses of {} at {:#x} are not known", i_.mnemonic, i_.address));
+  }
+  std::string low() const { return fmt::format("v{}", use_.address); }
+  std::string high() const { return fmt::format("v{}", use_.address + 1); }
+  static std::string move(const std::string &to, const std::string &from) {
+    return fmt::format("v_mov_b32_e32 {}, {}", to, from);
+  }
+  bool isLoad() const { return has(i_.mnemonic, "_load_"); }
+
+  /// Adds two registers or constants of 32 bits.
+  void add(Lines &lines, const std::string &lower, const std::string &upper) const {
+    const std::string carry = dialect_.lanes(use_.carry);
+    const unsigned t = use_.temporary;
+    lines.insert(lines.end(), {move(fmt::format("v{}", t), lower),
+                               move(fmt::format("v{}", t + 1), upper),
+                               fmt::format("v_add_co_u32_e64 {0}, {1}, {0}, v{2}", low(), carry, t)});
+    if (dialect_.hasXcc()) lines.push_back("s_nop 1"); // before the carry is read
+    if (dialect_.major() >= 12) dialect_.settle(lines);
+    lines.push_back(fmt::format("{0} {1}, {2}, {1}, v{3}, {2}", dialect_.addWithCarry(), high(),
+                                carry, t + 1));
+  }
+  void addOffset(Lines &lines, int32_t offset) const {
+    if (offset != 0)
+      add(lines, fmt::format("{:#x}", static_cast<uint32_t>(offset)), offset < 0 ? "-1" : "0");
+  }
+
+  Result<std::vector<AccessAddress>> flat() const {
+    if (in_.lds || has(i_.mnemonic, "_lds_") || has(i_.mnemonic, "addtid") ||
+        has(i_.mnemonic, "_tr_") || has(i_.mnemonic, "block"))
+      return unknown();
+    AccessAddress access;
+    Lines &lines = access.lines;
+    const unsigned v = in_.src[0].index;
+    if (in_.saddr) {
+      const auto lower = nameOf(in_.src[2].index, dialect_.major()),
+                 upper = nameOf(in_.src[2].index + 1u, dialect_.major());
+      if (!lower || !upper || !in_.src[0].is_vgpr()) return unknown();
+      lines = {move(low(), fmt::format("v{}", v)), move(high(), "0")};
+      add(lines, *lower, *upper);
+    } else {
+      lines = {move(low(), fmt::format("v{}", v)), move(high(), fmt::format("v{}", v + 1))};
+    }
+    addOffset(lines, in_.offset);
+    access.may_be_private = in_.encoding == sim::Encoding::flat;
+    access.may_be_argument = isLoad();
+    return std::vector{std::move(access)};
+  }
+
+  Result<std::vector<AccessAddress>> lds() const {
+    const std::string &name = i_.mnemonic;
+    for (const char *other : {"addtid", "append", "consume", "gws", "ordered", "_tr", "bvh", "param"})
+      if (has(name, other)) return unknown();
+    if (in_.gds) return unknown();
+    const auto at = [&](uint32_t offset) {
+      AccessAddress access;
+      const std::string from = fmt::format("v{}", in_.src[0].index);
+      access.lines = {offset == 0 ? move(low(), from)
+                                  : fmt::format("{} {}, {:#x}, {}", dialect_.add(), low(), offset,
+                                                from),
+                      move(high(), "0")};
+      return access;
+    };
+    if (opcode_.form != sim::Form::two_addresses)
+      return std::vector{at(static_cast<uint32_t>(in_.offset))};
+    const uint32_t unit =
+        (has(name, "b64") ? 8u : 4u) * (has(name, "st64") || has(name, "stride64") ? 64u : 1u);
+    return std::vector{at(static_cast<uint32_t>(in_.offset) * unit), at(in_.offset1 * unit)};
+  }
+
+  Result<std::vector<AccessAddress>> scalar() const {
+    if (has(i_.mnemonic, "buffer") || has(i_.mnemonic, "scratch")) return unknown();
+    const auto lower = nameOf(in_.src[0].index, dialect_.major()),
+               upper = nameOf(in_.src[0].index + 1u, dialect_.major());
+    if (!lower || !upper) return unknown();
+    AccessAddress access;
+    access.lines = {move(low(), *lower), move(high(), *upper)};
+    addOffset(access.lines, in_.offset);
+    if (in_.src[1].kind != sim::Operand::Kind::none) {
+      const auto more = nameOf(in_.src[1].index, dialect_.major());
+      if (in_.src[1].kind != sim::Operand::Kind::sgpr || !more) return unknown();
+      add(access.lines, *more, "0");
+    }
+    access.lines.push_back(fmt::format("v_and_b32_e32 {0}, -4, {0}", low()));
+    access.may_be_argument = isLoad();
+    return std::vector{std::move(access)};
+  }
+
+  const codeobj::CodeObject &object_;
+  const Instruction &i_;
+  const Dialect &dialect_;
+  const AddressRegisters &use_;
+  sim::Opcode opcode_{};
+  sim::Instruction in_;
+};
+
+} // namespace
+
+Result<std::vector<AccessAddress>> addressesOf(const codeobj::CodeObject &object,
+                                               const Instruction &i, const Dialect &dialect,
+                                               const AddressRegisters &registers) {
+  return Addresses(object, i, dialect, registers).find();
+}
+
+} // namespace fade::rewrite

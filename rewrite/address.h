@@ -1,0 +1,28 @@
+// The addresses that a memory instruction accesses, as instructions that compute them.
+#pragma once
+
+#include "rewrite/dialect.h"
+#include "rewrite/program.h"
+
+namespace fade::rewrite {
+
+/// One access of an instruction; some make two.
+struct AccessAddress {
+  Lines lines;
+  bool may_be_private = false;  ///< a flat address, which may be one of scratch
+  bool may_be_argument = false; ///< a load, which may be one of the kernel's arguments
+};
+
+/// Registers that the lines may use.
+struct AddressRegisters {
+  unsigned address = 0;   ///< vector pair with the result
+  unsigned temporary = 0; ///< vector pair
+  unsigned carry = 0;     ///< scalar pair, which the instruction does not read
+};
+
+/// The accesses of an instruction at a site. An error says why they are not known.
+Result<std::vector<AccessAddress>> addressesOf(const codeobj::CodeObject &object,
+                                               const Instruction &i, const Dialect &dialect,
+                                               const AddressRegisters &registers);
+
+} // namespace fade::rewrite

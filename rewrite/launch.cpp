@@ -1,0 +1,157 @@
+#include "rewrite/launch.h"
+
+#include "rewrite/program.h"
+
+#include "codeobj/occupancy.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace fade::rewrite {
+namespace {
+
+constexpr unsigned kUserRegisters = 16; ///< at most
+constexpr unsigned kAccumulatorsBy = 4; ///< ACCUM_OFFSET counts in these
+
+} // namespace
+
+uint32_t controlOffset(const codeobj::Kernel &kernel) {
+  const uint32_t size =
+      std::max(kernel.descriptor.kernarg_size, kernel.metadata.kernarg_segment_size);
+  return (size + 7) / 8 * 8;
+}
+
+Status LaunchRegisters::check() const {
+  if (addsPointer() && !hasSpareUserRegisters() &&
+      kernel_.descriptor.user_sgprs.count + 2 > kUserRegisters)
+    return Error::of("no register is left for a pointer to its arguments");
+  return Done{};
+}
+
+unsigned LaunchRegisters::packetRegister() const {
+  return kernel_.descriptor.user_sgprs.private_segment_buffer ? 4u : 0u;
+}
+
+unsigned LaunchRegisters::kernargRegister() const {
+  const auto &user = kernel_.descriptor.user_sgprs;
+  return packetRegister() + (user.dispatch_ptr ? 2u : 0u) + (user.queue_ptr ? 2u : 0u);
+}
+
+bool LaunchRegisters::addsPointer() const {
+  return !kernel_.descriptor.user_sgprs.kernarg_segment_ptr;
+}
+
+/// gfx11 wants some number of user registers, whether they are used or not.
+bool LaunchRegisters::hasSpareUserRegisters() const {
+  return kernel_.descriptor.user_sgprs.count >= usedUserRegisters() + 2;
+}
+
+unsigned LaunchRegisters::usedUserRegisters() const {
+  const auto &user = kernel_.descriptor.user_sgprs;
+  return kernargRegister() + (user.kernarg_segment_ptr ? 2u : 0u) + (user.dispatch_id ? 2u : 0u) +
+         (user.flat_scratch_init ? 2u : 0u) + (user.private_segment_size ? 1u : 0u) +
+         user.kernarg_preload_length;
+}
+
+unsigned LaunchRegisters::registersAtStart() const {
+  if (hasSpareUserRegisters()) return usedUserRegisters();
+  const codeobj::KernelDescriptor::SystemRegisters &s = kernel_.descriptor.system;
+  return kernel_.descriptor.user_sgprs.count + s.workgroup_id_x + s.workgroup_id_y +
+         s.workgroup_id_z + s.workgroup_info + s.private_segment;
+}
+
+unsigned LaunchRegisters::scalarLimit() const {
+  if (object_.target().version.major != 9) return kScalarRegisters;
+  constexpr unsigned of_eight_waves = 96 - kExtraRegisters, all = 102, vgprs_of_eight_waves = 64;
+  const codeobj::KernelDescriptor &d = kernel_.descriptor;
+  if (d.vgprs > vgprs_of_eight_waves) return all;
+  return std::min(all, std::max(of_eight_waves, d.sgprs - std::min(d.sgprs, kExtraRegisters)));
+}
+
+unsigned LaunchRegisters::firstVector() const {
+  const codeobj::KernelDescriptor &d = kernel_.descriptor;
+  if (d.accum_offset != 0) return d.accum_offset;
+  return kernel_.has_metadata && kernel_.metadata.vgpr_count != 0
+             ? std::min(kernel_.metadata.vgpr_count, d.vgprs)
+             : d.vgprs;
+}
+
+LaunchRegisters::WithWorkgroup LaunchRegisters::withWorkgroup() const {
+  const codeobj::KernelDescriptor &d = kernel_.descriptor;
+  WithWorkgroup result;
+  if (addsPointer())
+    for (unsigned to = kernargRegister(); to < usedUserRegisters(); ++to)
+      result.moves.push_back({to, to + 2});
+  unsigned before = d.user_sgprs.count;
+  unsigned now = before + (addsPointer() && !hasSpareUserRegisters() ? 2 : 0);
+  const auto next = [&](bool was_there) {
+    if (was_there && before != now) result.moves.push_back({before, now});
+    before += was_there;
+    return now++;
+  };
+  // On gfx12 these are registers of the trap handler, and the others are not there any more.
+  const sim::Arch *arch = archOf(object_.target());
+  if (object_.target().version.major < 12) {
+    result.workgroup = {next(d.system.workgroup_id_x), next(d.system.workgroup_id_y),
+                        next(d.system.workgroup_id_z)};
+    if (d.system.workgroup_info) next(true);
+    if (d.system.private_segment && !(arch && arch->architected_flat_scratch)) next(true);
+  }
+  result.end = now;
+  return result;
+}
+
+unsigned LaunchRegisters::vectorsWithAccumulators(unsigned vectors) const {
+  const codeobj::KernelDescriptor &d = kernel_.descriptor;
+  if (d.accum_offset == 0) return vectors;
+  const unsigned accumulators = d.vgprs > d.accum_offset ? d.vgprs - d.accum_offset : 0;
+  return (vectors + kAccumulatorsBy - 1) / kAccumulatorsBy * kAccumulatorsBy + accumulators;
+}
+
+bool LaunchRegisters::fits(unsigned vectors) const {
+  codeobj::OccupancyInput input = codeobj::occupancyInput(kernel_);
+  input.vgprs = std::max(input.vgprs, vectorsWithAccumulators(vectors));
+  const auto found = codeobj::occupancy(object_.target(), input);
+  return !found || found->workgroups != 0;
+}
+
+std::array<uint8_t, codeobj::kDescriptorSize> LaunchRegisters::descriptor(const Needs &needs) const {
+  std::array<uint8_t, codeobj::kDescriptorSize> bytes{};
+  const auto original = object_.elf().atAddress(kernel_.descriptor_address, 0);
+  std::copy_n(original->begin(), bytes.size(), bytes.begin());
+  const auto set = [&](std::size_t at, uint32_t value) {
+    std::memcpy(&bytes[at], &value, sizeof value);
+  };
+  constexpr std::size_t kernarg_size = 8, rsrc3 = 44, rsrc1 = 48, rsrc2 = 52, properties = 56;
+  const codeobj::KernelDescriptor &d = kernel_.descriptor;
+  set(kernarg_size, controlOffset(kernel_) + 8);
+  uint32_t second = d.rsrc2;
+  if (addsPointer()) {
+    constexpr uint32_t user_count_of_two = 2 << 1, kernarg_pointer = 1 << 3;
+    if (!hasSpareUserRegisters()) second += user_count_of_two;
+    bytes[properties] |= kernarg_pointer;
+  }
+  if (needs.has_workgroup) {
+    constexpr uint32_t workgroup_ids = 7 << 7, work_item_ids = 3 << 11, all_three = 2 << 11;
+    second = (second & ~work_item_ids) | workgroup_ids | all_three;
+  }
+  set(rsrc2, second);
+  uint32_t first = d.rsrc1;
+  if (object_.target().version.major == 9 && needs.scalars != 0) {
+    constexpr uint32_t shift = 6, mask = 15;
+    const uint32_t needed = (needs.scalars + kExtraRegisters + 15) / 16 * 2 - 2;
+    first = (first & ~(mask << shift)) | std::max(first >> shift & mask, needed) << shift;
+  }
+  if (needs.vectors != 0) {
+    constexpr uint32_t mask = 63;
+    const unsigned vectors = vectorsWithAccumulators(needs.vectors);
+    if (d.accum_offset != 0)
+      set(rsrc3, (d.rsrc3 & ~mask) | ((needs.vectors + kAccumulatorsBy - 1) / kAccumulatorsBy - 1));
+    const uint32_t needed = (vectors + d.vgpr_granule - 1) / d.vgpr_granule - 1;
+    first = (first & ~mask) | std::max(first & mask, needed);
+  }
+  set(rsrc1, first);
+  return bytes;
+}
+
+} // namespace fade::rewrite

@@ -1,0 +1,37 @@
+// A copy of a kernel's code that records its memory accesses, as twins of the pass do
+// (fade/message.h): each wave announces itself when it begins, and each access writes a record with
+// the addresses of its lanes.
+//
+// Before each access its addresses are computed into vector registers that are added, and a routine
+// behind the code is called that writes the record. What it needs to know of the wave, and scalar
+// registers that the kernel does not leave free, are kept in lanes of an added vector register. All
+// registers of the kernel, EXEC, VCC and SCC are as before when it returns.
+#pragma once
+
+#include "rewrite/assembler.h"
+#include "rewrite/launch.h"
+#include "rewrite/program.h"
+
+namespace fade::rewrite {
+
+/// A kernel's copy, ready to be loaded at the address it was made for.
+struct RecordingCode {
+  std::vector<uint8_t> code;                                  ///< its first byte is the entry
+  std::array<uint8_t, codeobj::kDescriptorSize> descriptor{}; ///< without the entry's offset
+  unsigned sites = 0;                                         ///< that are recorded
+  unsigned registers = 0, vector_registers = 0;               ///< that were taken
+};
+
+struct RecordingRequest {
+  const codeobj::CodeObject &object;
+  const codeobj::Kernel &kernel;
+  const Program &program;
+  std::map<uint64_t, uint32_t> sites; ///< of accesses, by address
+  uint64_t module = 0;                ///< id of their site table
+  uint64_t address = 0;               ///< where the copy will be; a multiple of 256
+};
+
+/// An error says why the kernel cannot be copied.
+Result<RecordingCode> makeRecording(const RecordingRequest &request, Assembler &assembler);
+
+} // namespace fade::rewrite
