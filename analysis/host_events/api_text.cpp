@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <unordered_map>
+#include <vector>
 
 namespace fade::host_trace {
 namespace {
@@ -45,6 +46,20 @@ Parameter nextParameter(std::string_view &rest) {
   rest.remove_prefix(std::min(end + 2, rest.size()));
   const auto colon = std::min(item.find(':'), item.size());
   return {item.substr(0, colon), item.substr(std::min(colon + 1, item.size()))};
+}
+
+/// Of each function, read once: calls of one function come again and again.
+const std::vector<Parameter> &parametersOf(const hip::FunctionInfo &function) {
+  static const auto all = [] {
+    std::vector<std::vector<Parameter>> lists(hip::kFunctionCount);
+    for (std::size_t i = 0; i < hip::kFunctionCount; ++i) {
+      std::string_view rest = hip::kFunctions[i].parameters;
+      for (unsigned j = 0; j < hip::kFunctions[i].count; ++j)
+        lists[i].push_back(nextParameter(rest));
+    }
+    return lists;
+  }();
+  return all[static_cast<std::size_t>(&function - hip::kFunctions)];
 }
 
 /// The type that a pointer points to.
@@ -236,11 +251,11 @@ void writeArgument(JsonWriter &json, const Parameter &parameter, const Recorded 
 template <typename F> void eachArgument(const Call &call, F &&f) {
   if (call.isNameOnly()) return;
   const hip::FunctionInfo &function = *call.function;
-  std::string_view rest = function.parameters;
+  const std::vector<Parameter> &parameters = parametersOf(function);
   std::size_t at = 0;
   for (unsigned i = 0; i < function.count; ++i) {
     const Recorded &recorded = function.recorded[i];
-    if (f(nextParameter(rest), recorded, call.words.subspan(at, recorded.words))) return;
+    if (f(parameters[i], recorded, call.words.subspan(at, recorded.words))) return;
     at += recorded.words;
   }
 }

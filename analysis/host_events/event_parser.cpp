@@ -1,7 +1,9 @@
 #include "analysis/host_events/event_parser.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 namespace fade::host_trace {
 namespace {
@@ -167,6 +169,23 @@ bool EventParser::readLibrary(const char *bytes, uint64_t size) {
   libraries.push_back(
       {thread.pid, is_gone, {texts[0], event.bias, event.begin, event.end, event.time_ns}});
   return true;
+}
+
+void EventParser::placeLibraries() {
+  std::ranges::sort(libraries, {}, [](const LibraryChange &change) {
+    return std::pair(change.library.loaded_ns, !change.is_gone);
+  });
+  for (const LibraryChange &change : libraries) {
+    auto &all = events_.processes[change.pid].libraries;
+    if (!change.is_gone) {
+      all.push_back(change.library);
+      continue;
+    }
+    const auto at = std::find_if(all.rbegin(), all.rend(), [&](const Library &library) {
+      return library.begin == change.library.begin && library.path == change.library.path;
+    });
+    if (at != all.rend()) at->unloaded_ns = change.library.loaded_ns;
+  }
 }
 
 bool EventParser::readProcess(const char *bytes, uint64_t size) {

@@ -18,6 +18,9 @@ public:
   /// sense.
   bool read(events::EventKind kind, const char *bytes, uint64_t position, uint64_t size);
 
+  /// Once everything was read: threads have told of libraries in blocks of their own.
+  void placeLibraries();
+
   struct LibraryChange {
     uint32_t pid;
     bool is_gone;

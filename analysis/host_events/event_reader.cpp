@@ -109,26 +109,8 @@ private:
     });
   }
 
-  /// Threads have told of them in blocks of their own.
-  void placeLibraries() {
-    std::ranges::sort(parser_.libraries, {}, [](const EventParser::LibraryChange &change) {
-      return std::pair(change.library.loaded_ns, !change.is_gone);
-    });
-    for (const EventParser::LibraryChange &change : parser_.libraries) {
-      auto &all = events_.processes[change.pid].libraries;
-      if (!change.is_gone) {
-        all.push_back(change.library);
-        continue;
-      }
-      const auto at = std::find_if(all.rbegin(), all.rend(), [&](const Library &library) {
-        return library.begin == change.library.begin && library.path == change.library.path;
-      });
-      if (at != all.rend()) at->unloaded_ns = change.library.loaded_ns;
-    }
-  }
-
   void sort() {
-    placeLibraries();
+    parser_.placeLibraries();
     for (Call &call : events_.calls) {
       if (const auto at = parser_.call_stacks.find(call.position); at != parser_.call_stacks.end())
         call.stack = at->second;

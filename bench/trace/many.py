@@ -4,7 +4,7 @@
     many.py ranks  FADEPROBE DL_CALLS CODE_OBJECT [RANKS ...]     default: 4 16 64 256 ranks of 1e5 events
     many.py events FADEPROBE DL_CALLS CODE_OBJECT [EVENTS ...]    default: 1e5 1e6 3e6 1e7 events of one process, as Parquet tables
     many.py files  FADEPROBE DL_CALLS CODE_OBJECT [EVENTS ...]    the same as every other format, and `report`
-    many.py traces FADEPROBE DL_CALLS CODE_OBJECT [LAUNCHES ...]  default: 5e4 1e5 2e5 4e5 launches of one process, as `trace -o FILE`
+    many.py traces FADEPROBE DL_CALLS CODE_OBJECT [LAUNCHES ...]  default: 5e4 1e5 2e5 4e5 launches of one process, as `trace -o FILE`; FORMATS="rpd pftrace": only these
     many.py profiles FADEPROBE DL_CALLS CODE_OBJECT [LAUNCHES ...]  default: 5e4 1e5 2e5 4e5, with `profile -o DIR`
 
 DL_CALLS is e2e_dl_calls of the end-to-end tests, CODE_OBJECT its e2e_scale1 for the GPU. An event is a HIP call or a kernel: a launch is two. Every rank is a process that
@@ -165,12 +165,14 @@ def ratios(probe, program, code, sizes, ways, out):
                 ended = os.path.join(folder, "ended")
                 took = run(probe, *way, "-o", os.path.join(folder, out), "--", "sh", "-c", f'"$@" && touch {ended}', "sh", *app, watch=True)
                 after = time.time() - os.path.getmtime(ended)
-                cells.append("{:.1f} s, {:.2f} times ({:.2f} of processor time), {:.1f} s after the end, {:.0f} MB".format(took[0], took[0] / alone[0], took[1] / alone[1], after, took[2].get("fadeprobe", 0)))
+                more = max((mb for name, mb in took[2].items() if name.startswith("e2e")), default=0) - alone[2]
+                cells.append("{:.1f} s, {:.2f} times ({:.2f} of processor time), {:.1f} s after the end, fadeprobe {:.0f} MB, application {:+.0f} MB, {:.1f} MB on disk".format(
+                    took[0], took[0] / alone[0], took[1] / alone[1], after, took[2].get("fadeprobe", 0), more, size(folder) / 1e6))
         print(f"| {launches:,} | {alone[0]:.1f} s ({alone[1]:.1f}), {alone[2]:.0f} MB | " + " | ".join(cells) + " |", flush=True)
 
 
 def many_traces(probe, program, code, sizes):
-    ratios(probe, program, code, sizes, {form: ["trace", "--format", form] for form in ("rpd", "perfetto", "rocpd")}, "out")
+    ratios(probe, program, code, sizes, {form: ["trace", "--format", form] for form in os.environ.get("FORMATS", "rpd perfetto pftrace rocpd").split()}, "out")
 
 
 def many_profiles(probe, program, code, sizes):

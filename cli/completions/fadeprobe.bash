@@ -18,7 +18,7 @@ _fadeprobe() {
     -l | --log-location) mapfile -t COMPREPLY < <(compgen -W "console /dev/null" -f -- "$cur"); return ;;
     -c | --cache-location) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --api) mapfile -t COMPREPLY < <(compgen -W "all memory copy launch stream event module graph device error texture occupancy rtc compiler" -- "$cur"); return ;;
-    --format) mapfile -t COMPREPLY < <(compgen -W "rpd rpd2 rocpd json perfetto parquet" -- "$cur"); return ;;
+    --format) mapfile -t COMPREPLY < <(compgen -W "rpd rpd2 rocpd json perfetto pftrace parquet" -- "$cur"); return ;;
     --correct) mapfile -t COMPREPLY < <(compgen -W "properties" -- "$cur"); return ;;
     --dot) mapfile -t COMPREPLY < <(compgen -W "chain data" -- "$cur"); return ;;
     --on) mapfile -t COMPREPLY < <(compgen -W "software gpu" -- "$cur"); return ;;

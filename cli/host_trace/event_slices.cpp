@@ -57,9 +57,10 @@ template <class T> void sortByTime(std::vector<T> &all, uint64_t T::*time) {
 class EventSlices final : public EventSink {
 public:
   /// `least`: so many events a slice has while somebody records, but the last one; 0: nobody does.
+  /// `finder`: null, or who is to see all of it.
   EventSlices(const EventStream &stream, int64_t shift_ns, std::size_t least,
-              const EventSource::Take &take)
-      : stream_(stream), shift_ns_(shift_ns), least_(least), take_(take) {}
+              const EventSource::Take &take, FactFinder *finder)
+      : stream_(stream), shift_ns_(shift_ns), least_(least), take_(take), finder_(finder) {}
 
   void onCall(const Call &call) override {
     see(call.thread.pid, call.start_ns);
@@ -71,6 +72,7 @@ public:
     std::ranges::copy(call.words, to.words.get());
     to.call.words = {to.words.get(), call.words.size()};
     see(call.thread.pid, call.start_ns, call.end_ns);
+    if (finder_) finder_->onReturn(call);
     caused_[call.position].is_open = false;
     calls_.push_back(std::move(to));
   }
@@ -119,7 +121,9 @@ public:
     }
   }
 
-  void onUsage(const Usage &) override {}
+  void onUsage(const Usage &usage) override {
+    if (finder_) finder_->onUsage(usage, stream_.facts());
+  }
   void onSwitch(const Switch &change) override { switches_.push_back(change); }
 
   Status onProgress(uint64_t known_until, uint64_t) override {
@@ -130,6 +134,13 @@ public:
       emit(is_last);
     }
     return Done{};
+  }
+
+  /// Everything that is complete, now.
+  void flush() {
+    is_flush_ = true;
+    emit(false);
+    is_flush_ = false;
   }
 
 private:
@@ -150,7 +161,9 @@ private:
   uint64_t reached() const { return least_ == 0 ? reached_ : std::min(reached_, known_until_); }
 
   bool mustWait(const Call &call, Caused &caused) const {
-    if (call.end_ns >= reached() || caused.pending > 0) return true;
+    if (caused.pending > 0) return true;
+    if (is_flush_) return false;
+    if (call.end_ns >= reached()) return true;
     if (caused.has_operations || (!isLaunch(call) && !copyOf(call))) return false;
     return ++caused.waited <= kSlicesToWait;
   }
@@ -207,23 +220,27 @@ private:
     sortByTime(slice.operations, &Operation::start_ns);
     sortByTime(slice.markers, &Marker::time_ns);
     slice.index();
+    const uint64_t until = is_last ? UINT64_MAX : earliestLeft();
+    if (finder_) finder_->onSlice(slice, until);
     shiftTimes(slice, shift_ns_);
-    take_(slice, is_last ? UINT64_MAX : until());
+    take_(slice, is_last ? until : until + static_cast<uint64_t>(shift_ns_));
   }
 
   /// When the first operation that is in no slice yet may have begun.
-  uint64_t until() const {
+  uint64_t earliestLeft() const {
     uint64_t earliest = reached();
     for (const auto &[position, submitted] : pending_) earliest = std::min(earliest, submitted);
     for (const Operation &operation : operations_)
       earliest = std::min(earliest, operation.start_ns);
-    return earliest + static_cast<uint64_t>(shift_ns_);
+    return earliest;
   }
 
   const EventStream &stream_;
   const int64_t shift_ns_;
   const std::size_t least_;
   const EventSource::Take &take_;
+  FactFinder *const finder_;
+  bool is_flush_ = false;
   std::size_t told_ = 0;     ///< since the last slice
   uint64_t reached_ = 0;     ///< the latest that was told
   uint64_t known_until_ = 0; ///< of a file that somebody records into: what began before was told
@@ -267,28 +284,54 @@ bool EventSource::isWhole() const {
   return error || size <= whole_bytes_ || hasStacks(path_);
 }
 
-Status EventSource::forEachWhole(const Take &take) const {
+namespace {
+
+std::vector<LoggedRequest> requestsOf(const HostEvents &events, int64_t shift_ns = 0) {
+  std::vector<LoggedRequest> all;
+  for (const LibraryRequest &request : events.requests)
+    all.push_back({request.time_ns + static_cast<uint64_t>(shift_ns), request.thread.pid,
+                   std::string(request.file), std::string(request.who)});
+  return all;
+}
+
+} // namespace
+
+Status EventSource::forEachWhole(const Take &take, Facts *facts) const {
+  const auto tell = [&](const HostEvents &events) {
+    take(events, UINT64_MAX);
+    if (facts) *facts = {findFacts(events), requestsOf(events)};
+  };
   if (whole_) {
-    take(*whole_, UINT64_MAX);
+    tell(*whole_);
     return Done{};
   }
   auto events = HostEvents::read(path_);
   if (!events) return std::move(events).error();
   shiftTimes(*events, shift_ns_);
-  take(*events, UINT64_MAX);
+  tell(*events);
   return Done{};
 }
 
-Status EventSource::forEach(const Take &take) const {
-  if (isWhole()) return forEachWhole(take);
+Status EventSource::forEach(const Take &take, Facts *facts, const Flush &flush) const {
+  if (isWhole()) return forEachWhole(take, facts);
   auto stream = EventStream::open(path_);
   if (!stream) return std::move(stream).error();
   (*stream)->tellProgressAfter(events_per_slice_);
-  EventSlices slices(**stream, shift_ns_, wait_ ? events_per_slice_ : 0, take);
-  while (wait_ && wait_())
+  FactFinder finder;
+  if (facts) (*stream)->keepContext();
+  EventSlices slices(**stream, shift_ns_, wait_ ? events_per_slice_ : 0, take,
+                     facts ? &finder : nullptr);
+  for (Next next = Next::end; wait_ && (next = wait_()) != Next::end;) {
     if (Status status = (*stream)->read(slices, false); !status) return status;
+    if (next != Next::flush) continue;
+    slices.flush();
+    if (flush) flush();
+    for (auto then = flushed_.rbegin(); then != flushed_.rend(); ++then) (*then)();
+  }
   Status status = (*stream)->read(slices, true);
   if (status && end_) end_((*stream)->facts());
+  if (status && facts)
+    *facts = {finder.finish((*stream)->facts()), requestsOf((*stream)->facts(), shift_ns_)};
   return status;
 }
 

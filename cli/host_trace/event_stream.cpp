@@ -56,10 +56,13 @@ std::size_t timeAt(EventKind kind) {
   }
 }
 
-/// What nothing is made of here.
-bool isSkipped(EventKind kind) {
-  return kind == EventKind::stack || kind == EventKind::call_stack || kind == EventKind::library ||
-         kind == EventKind::caller || kind == EventKind::finding;
+/// Of places that call, stacks, libraries and findings, each.
+constexpr std::size_t kMostContext = 100'000;
+
+/// What only findings are made of.
+bool isContext(EventKind kind) {
+  return kind == EventKind::stack || kind == EventKind::library || kind == EventKind::caller ||
+         kind == EventKind::finding;
 }
 
 void tellEnd(EventSink &sink, const Operation &operation) {
@@ -232,6 +235,33 @@ void EventStream::takeEnd(EventSink &sink) {
   operations_.erase(at);
 }
 
+/// Its texts and words are in what was read, which does not stay.
+void EventStream::keepContextOf(EventKind kind, const char *bytes) {
+  if (kind == EventKind::stack) {
+    events::StackEvent event{};
+    std::memcpy(&event, bytes, sizeof event);
+    const auto at = facts_.stacks.find(event.id);
+    if (stacks_.size() >= kMostContext && !stacks_.contains(event.id)) {
+      facts_.stacks.erase(at);
+      return;
+    }
+    at->second = stacks_.try_emplace(event.id, at->second.begin(), at->second.end()).first->second;
+    return;
+  }
+  const auto bound = [](auto &all) {
+    if (all.size() > kMostContext) all.pop_back();
+    return all.empty() ? nullptr : &all.back();
+  };
+  (void)bound(facts_.callers);
+  if (Finding *finding = bound(facts_.findings)) finding->text = texts_.keep(finding->text);
+  if (LibraryRequest *request = bound(facts_.requests)) {
+    request->file = texts_.keep(request->file);
+    request->who = texts_.keep(request->who);
+  }
+  if (EventParser::LibraryChange *change = bound(parser_.libraries))
+    change->library.path = texts_.keep(change->library.path);
+}
+
 bool EventStream::tell(Block &block, EventSink &sink) {
   events::EventHeader header{};
   const uint64_t left = block.piece_end - block.read;
@@ -242,9 +272,11 @@ bool EventStream::tell(Block &block, EventSink &sink) {
   if (size == 0 || size > left) return false;
   const uint64_t position = block.position + block.read;
   block.read += size;
-  if (isSkipped(header.kind)) return true;
+  if (header.kind == EventKind::call_stack || (isContext(header.kind) && !keeps_context_))
+    return true;
   parser_.thread = block.thread;
   if (!parser_.read(header.kind, bytes, position, size)) return false;
+  if (isContext(header.kind)) keepContextOf(header.kind, bytes);
   switch (header.kind) {
   case EventKind::thread:
     block.thread = parser_.thread;
@@ -345,6 +377,9 @@ void EventStream::end(EventSink &sink) {
     sink.onReturn(call);
   }
   calls_.clear();
+  parser_.placeLibraries();
+  std::ranges::sort(facts_.findings, {}, &Finding::time_ns);
+  std::ranges::sort(facts_.requests, {}, &LibraryRequest::time_ns);
 }
 
 Status EventStream::read(EventSink &sink, bool is_last) {

@@ -55,6 +55,10 @@ public:
   EventStream(const EventStream &) = delete;
   EventStream &operator=(const EventStream &) = delete;
 
+  /// What findings are made of is kept as well: places that call, their stacks, libraries and what
+  /// was noticed. To be called before the first read.
+  void keepContext() { keeps_context_ = true; }
+
   /// Tells what is new. `is_last`: nobody records any more; nothing may be asked afterwards.
   Status read(EventSink &sink, bool is_last);
 
@@ -88,6 +92,7 @@ private:
   void takeCall(EventSink &sink, uint64_t size);
   void takeOperation(EventSink &sink);
   void takeEnd(EventSink &sink);
+  void keepContextOf(events::EventKind kind, const char *bytes);
   void beginsIn(const Block &block);
   Status progress(EventSink &sink, uint64_t known_until) const;
   void end(EventSink &sink);
@@ -97,7 +102,8 @@ private:
   HostEvents facts_;
   EventParser parser_;
   Texts texts_;
-  bool in_software_ = false;
+  bool in_software_ = false, keeps_context_ = false;
+  std::unordered_map<uint64_t, std::vector<uint64_t>> stacks_; ///< words of facts_.stacks
   std::size_t events_per_progress_ = 65'536;
   uint64_t size_ = 0;                                  ///< of the file
   uint64_t blocks_ = 0;                                ///< in the file

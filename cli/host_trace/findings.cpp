@@ -13,6 +13,9 @@ namespace {
 
 constexpr uint64_t kFallbackCpu = 5'000'000'000; ///< ns of processor time that are worth a word
 constexpr double kFallbackShare = 0.1; ///< of a processor, in that time: it may be a busy machine
+/// Between two operations, ns: a shorter one is none. Far below the time in which even a large
+/// machine spends what is worth a word.
+constexpr uint64_t kShortestPause = 10'000'000;
 
 bool isFine(const std::optional<std::string> &error) {
   return !error || *error == "hipSuccess" || *error == "HIPRTC_SUCCESS" ||
@@ -33,23 +36,6 @@ std::set<std::size_t> callsWithEffect(const HostEvents &events) {
       at = events.callAt(events.calls[*at].parent);
   return with_effect;
 }
-
-/// Which streams are being captured, as calls go by: what is captured is done later, or never.
-class Captures {
-public:
-  /// True if the process captures something after this call.
-  bool see(const Call &call) {
-    auto &of_process = streams_[call.thread.pid];
-    const std::string_view name = call.function->name;
-    const uint64_t stream = argument(call, "stream").value_or(0);
-    if (name.starts_with("hipStreamBeginCapture")) of_process.insert(stream);
-    if (name.starts_with("hipStreamEndCapture")) of_process.erase(stream);
-    return !of_process.empty();
-  }
-
-private:
-  std::map<uint32_t, std::set<uint64_t>> streams_; ///< by process
-};
 
 /// Where a thread of HIP's makes the packets, nobody knows what became of a call: then no launch
 /// has a kernel. Single kernels without a call are those of the first one, in which FADE is loaded.
@@ -78,193 +64,232 @@ std::optional<uint64_t> bytesWanted(const Call &call) {
   return std::nullopt;
 }
 
-class Facts {
-public:
-  explicit Facts(const HostEvents &events) : events_(events), names_(events) {}
+/// Questions about the last error, which is looked at by its name or text as well.
+bool asksForError(std::string_view name) {
+  return name == "hipGetLastError" || name == "hipPeekAtLastError" || name == "hipGetErrorString" ||
+         name == "hipGetErrorName" || name == "hipExtGetLastError" ||
+         name == "hipDrvGetErrorName" || name == "hipDrvGetErrorString";
+}
 
-  std::vector<FoundFact> find() {
-    for (const Finding &finding : events_.findings)
-      add(finding.kind == events::FindingKind::corrected ? "corrected" : "property", finding.pid,
-          std::string(finding.text));
-    findEffects();
-    findErrors();
-    findFallback();
-    findRedirects();
-    for (const auto &[pid, process] : events_.processes)
-      if (!process.hip_library.empty())
-        for (const std::string &line : layersBySymbols(process)) add("cuda_layer", pid, line);
-    std::vector<FoundFact> all;
-    for (const auto &[key, fact] : facts_) all.push_back(fact);
-    return all;
-  }
+/// Recording may have been switched off before the packet was seen.
+bool isRecorded(const HostEvents &events, const Call &call) {
+  bool is_on = true;
+  for (const Switch &change : events.switches)
+    if (change.pid == call.thread.pid && change.time_ns <= call.end_ns) is_on = change.is_on;
+  return is_on;
+}
 
-private:
-  void add(const std::string &kind, uint32_t pid, const std::string &text, uint64_t count = 1) {
-    FoundFact &fact = facts_[{kind, pid, text}];
-    if (fact.kind.empty())
-      fact = {kind, text, count, pid};
-    else
-      fact.count += count;
-  }
+std::string errorText(const Call &call) { return errorOf(call, call.hip_major).value_or(""); }
 
-  std::string errorText(const Call &call) const {
-    return errorOf(call, events_.hipMajor(call.thread.pid)).value_or("");
-  }
-
-  /// Launches of single kernels.
-  void findEffects() {
-    const std::set<std::size_t> with_effect = callsWithEffect(events_);
-    const std::set<uint32_t> unknown = processesWithoutCauses(events_);
-    Captures captures;
-    for (std::size_t i = 0; i < events_.calls.size(); ++i) {
-      const Call &call = events_.calls[i];
-      if (call.isNameOnly()) continue;
-      const bool is_captured = captures.see(call);
-      if (!isLaunch(call) || !call.hasReturned() || is_captured || with_effect.contains(i) ||
-          std::string_view(call.function->group) == "graph" || unknown.contains(call.thread.pid) ||
-          errorText(call) != "hipSuccess")
-        continue;
-      if (isRecorded(call)) add("no_effect", call.thread.pid, call.function->name);
+/// Who called on behalf of whom: the frame of a CUDA layer that is nearest to the application, as
+/// "app -> libcudart.so cudaMalloc -> hipMalloc"; empty: there is no layer.
+std::string redirectOf(StackNames &names, const Caller &caller) {
+  const auto frames = names.framesOf(caller.pid, caller.stack, UINT64_MAX);
+  const StackFrame *layer = nullptr;
+  std::string from;
+  for (const StackFrame *frame : frames) {
+    const bool is_layer = isCudaLibrary(frame->library) || isCudaName(frame->function);
+    if (is_layer)
+      layer = frame;
+    else if (layer && !isBridge(fileName(frame->library))) {
+      from = frame->library.empty() ? frame->file : fileName(frame->library);
+      break;
     }
   }
-
-  /// Recording may have been switched off before the packet was seen.
-  bool isRecorded(const Call &call) const {
-    bool is_on = true;
-    for (const Switch &change : events_.switches)
-      if (change.pid == call.thread.pid && change.time_ns <= call.end_ns) is_on = change.is_on;
-    return is_on;
-  }
-
-  /// An error is looked at by its name or text, or by asking for the last one; a program that goes
-  /// on with another call has only its own return value, which may have been thrown away. Of a
-  /// launch by the compiler that is certain.
-  void findErrors() {
-    std::map<std::pair<uint32_t, uint32_t>, const Call *> open; // by thread
-    const auto is_question = [](std::string_view name) {
-      return name == "hipGetLastError" || name == "hipPeekAtLastError" ||
-             name == "hipGetErrorString" || name == "hipGetErrorName" ||
-             name == "hipExtGetLastError" || name == "hipDrvGetErrorName" ||
-             name == "hipDrvGetErrorString";
-    };
-    for (const Call &call : events_.calls) {
-      if (call.parent != 0 || call.isNameOnly()) continue;
-      const Call *&last = open[{call.thread.pid, call.thread.tid}];
-      const std::string_view name = call.function->name;
-      if (is_question(name)) {
-        last = nullptr;
-        continue;
-      }
-      if (std::string_view(call.function->group) == "compiler") continue;
-      if (last) reportUnseen(*last);
-      last = nullptr;
-      if (!call.hasReturned() || isFine(errorOf(call, events_.hipMajor(call.thread.pid)))) continue;
-      last = &call;
-      if (errorText(call) == "hipErrorOutOfMemory") {
-        const auto bytes = bytesWanted(call);
-        add("no_memory", call.thread.pid,
-            bytes ? fmt::format("{} of {} bytes", name, *bytes) : std::string(name));
-      }
-    }
-    for (const auto &[thread, last] : open)
-      if (last && isLaunch(*last)) reportUnseen(*last);
-  }
-
-  void reportUnseen(const Call &call) {
-    add("unseen_error", call.thread.pid,
-        fmt::format("{}: {}", call.function->name, errorText(call)));
-  }
-
-  /// Much processor time between two kernels, or after the last, in a process that has a GPU.
-  void findFallback() {
-    std::map<uint32_t, std::vector<const Usage *>> usages;
-    for (const Usage &usage : events_.usages) usages[usage.pid].push_back(&usage);
-    for (const auto &[pid, all] : usages) {
-      const auto process = events_.processes.find(pid);
-      if (process == events_.processes.end() || process->second.hip_library.empty()) continue;
-      bool has_kernels = false;
-      for (const Operation &operation : events_.operations)
-        has_kernels = has_kernels || (operation.pid == pid &&
-                                      viewOf(events_, operation).purpose == Purpose::kernel);
-      const Usage zero{pid, false, process->second.start_ns, 0};
-      const Usage *before = &zero;
-      for (const Usage *usage : all) {
-        reportFallback(*before, *usage, has_kernels);
-        before = usage;
-      }
-    }
-  }
-
-  void reportFallback(const Usage &before, const Usage &after, bool has_kernels) {
-    if (after.time_ns <= before.time_ns || after.cpu_ns <= before.cpu_ns) return;
-    const uint64_t cpu = after.cpu_ns - before.cpu_ns, wall = after.time_ns - before.time_ns;
-    if (cpu < kFallbackCpu || static_cast<double>(cpu) < kFallbackShare * static_cast<double>(wall))
-      return;
-    // With a GPU that is busy all the time the host may compute as well.
-    for (const Operation &operation : events_.operations)
-      if (operation.pid == after.pid && operation.start_ns < after.time_ns - wall / 10 &&
-          operation.end_ns > before.time_ns + wall / 10)
-        return;
-    add("fallback", after.pid,
-        fmt::format("{:.1f} s of processor time in {:.1f} s without work for the GPU{}",
-                    static_cast<double>(cpu) / 1e9, static_cast<double>(wall) / 1e9,
-                    has_kernels ? "" : ", and no kernel at all"));
-  }
-
-  /// Who called on behalf of whom: the frame of a CUDA layer that is nearest to the application. A
-  /// place that calls tells its stack once; each call says from which place it came.
-  void findRedirects() {
-    using Place = std::tuple<uint32_t, const hip::FunctionInfo *, uint64_t>;
-    std::map<Place, uint64_t> calls;
-    for (const Call &call : events_.calls) // but for those that HIP makes itself
-      if (call.parent == 0) ++calls[{call.thread.pid, call.function, call.caller}];
-    for (const Caller &caller : events_.callers) {
-      const auto count = calls.find({caller.pid, caller.function, caller.address});
-      if (count == calls.end()) continue;
-      if (const std::string way = redirectOf(caller); !way.empty())
-        add("redirect", caller.pid, way, count->second);
-    }
-  }
-
-  /// "app -> libcudart.so cudaMalloc -> hipMalloc"; empty: there is no layer.
-  std::string redirectOf(const Caller &caller) {
-    const auto frames = names_.framesOf(caller.pid, caller.stack, UINT64_MAX);
-    const StackFrame *layer = nullptr;
-    std::string from;
-    for (const StackFrame *frame : frames) {
-      const bool is_layer = isCudaLibrary(frame->library) || isCudaName(frame->function);
-      if (is_layer)
-        layer = frame;
-      else if (layer && !isBridge(fileName(frame->library))) {
-        from = frame->library.empty() ? frame->file : fileName(frame->library);
-        break;
-      }
-    }
-    if (!layer) return "";
-    return fmt::format("{} -> {} {} -> {}", from.empty() ? "?" : from, fileName(layer->library),
-                       layer->function.empty() ? "?" : layer->function, caller.function->name);
-  }
-
-  const HostEvents &events_;
-  StackNames names_;
-  std::map<std::tuple<std::string, uint32_t, std::string>, FoundFact> facts_;
-};
+  if (!layer) return "";
+  return fmt::format("{} -> {} {} -> {}", from.empty() ? "?" : from, fileName(layer->library),
+                     layer->function.empty() ? "?" : layer->function, caller.function->name);
+}
 
 } // namespace
 
-std::vector<FoundFact> findFacts(const HostEvents &events) { return Facts(events).find(); }
+void CaptureTimes::see(const Call &call) {
+  const std::string_view name = call.function->name;
+  if (!name.starts_with("hipStream")) return;
+  const bool begins = name.starts_with("hipStreamBeginCapture");
+  if (!begins && !name.starts_with("hipStreamEndCapture")) return;
+  OfProcess &of = processes_[call.thread.pid];
+  const uint64_t stream = argument(call, "stream").value_or(0);
+  const bool was_capturing = !of.streams.empty();
+  if (begins)
+    of.streams.insert(stream);
+  else
+    of.streams.erase(stream);
+  if (!was_capturing && begins)
+    of.times.emplace_back(call.start_ns, UINT64_MAX);
+  else if (was_capturing && of.streams.empty())
+    of.times.back().second = call.start_ns;
+  if (of.times.size() > kMostTimes) of.times.pop_front();
+}
+
+bool CaptureTimes::isCapturing(uint32_t pid, uint64_t time_ns) const {
+  const auto of = processes_.find(pid);
+  if (of == processes_.end()) return false;
+  return std::ranges::any_of(of->second.times, [&](const auto &time) {
+    return time.first <= time_ns && time_ns < time.second;
+  });
+}
+
+void FactFinder::add(const std::string &kind, uint32_t pid, const std::string &text,
+                     uint64_t count) {
+  FoundFact &fact = facts_[{kind, pid, text}];
+  if (fact.kind.empty())
+    fact = {kind, text, count, pid};
+  else
+    fact.count += count;
+}
+
+/// An error is looked at by its name or text, or by asking for the last one; a program that goes on
+/// with another call has only its own return value, which may have been thrown away. Of a launch by
+/// the compiler that is certain.
+void FactFinder::onReturn(const Call &call) {
+  // A place that calls tells its stack once; each call says from which place it came. HIP's own
+  // calls do not count.
+  if (call.parent == 0) ++calls_[{call.thread.pid, call.function, call.caller}];
+  if (call.isNameOnly()) return;
+  captures_.see(call);
+  if (call.parent != 0) return;
+  const std::string_view name = call.function->name;
+  std::optional<Unseen> &last = unseen_[{call.thread.pid, call.thread.tid}];
+  if (last || call.result != 0) {
+    if (asksForError(name)) return last.reset();
+    if (std::string_view(call.function->group) == "compiler") return;
+    if (last) add("unseen_error", call.thread.pid, last->text);
+    last.reset();
+    const auto error = errorOf(call, call.hip_major);
+    if (!call.hasReturned() || isFine(error)) return;
+    last = {fmt::format("{}: {}", name, *error), isLaunch(call)};
+    if (*error != "hipErrorOutOfMemory") return;
+    const auto bytes = bytesWanted(call);
+    add("no_memory", call.thread.pid,
+        bytes ? fmt::format("{} of {} bytes", name, *bytes) : std::string(name));
+  }
+}
+
+/// Much processor time between two kernels, or after the last, in a process that has a GPU.
+void FactFinder::onUsage(const Usage &usage, const HostEvents &facts) {
+  const auto process = facts.processes.find(usage.pid);
+  if (process == facts.processes.end()) return;
+  const auto [last, is_first] =
+      usages_.try_emplace(usage.pid, Usage{usage.pid, false, process->second.start_ns, 0});
+  const Usage before = std::exchange(last->second, usage);
+  if (usage.time_ns <= before.time_ns || usage.cpu_ns <= before.cpu_ns) return;
+  const uint64_t cpu = usage.cpu_ns - before.cpu_ns, wall = usage.time_ns - before.time_ns;
+  if (cpu < kFallbackCpu || static_cast<double>(cpu) < kFallbackShare * static_cast<double>(wall))
+    return;
+  waiting_.push_back({usage.pid, before.time_ns, usage.time_ns, cpu});
+}
+
+void FactFinder::addBusy(const Operation &operation) {
+  auto &all = busy_[operation.pid];
+  if (!all.empty() && operation.start_ns >= all.back().first &&
+      operation.start_ns <= all.back().second + kShortestPause)
+    all.back().second = std::max(all.back().second, operation.end_ns);
+  else
+    all.emplace_back(operation.start_ns, operation.end_ns);
+}
+
+/// With a GPU that is busy all the time the host may compute as well.
+void FactFinder::judgeUsage(uint64_t until) {
+  std::erase_if(waiting_, [&](const CpuTime &one) {
+    if (one.end_ns > until) return false;
+    const uint64_t margin = (one.end_ns - one.begin_ns) / 10;
+    if (std::ranges::none_of(busy_[one.pid], [&](const auto &time) {
+          return time.first < one.end_ns - margin && time.second > one.begin_ns + margin;
+        }))
+      without_gpu_.push_back(one);
+    return true;
+  });
+  for (auto &[pid, all] : busy_) {
+    const auto last = usages_.find(pid);
+    uint64_t needed = last == usages_.end() ? 0 : last->second.time_ns;
+    for (const CpuTime &one : waiting_)
+      if (one.pid == pid) needed = std::min(needed, one.begin_ns);
+    std::erase_if(all, [&](const auto &time) { return time.second < needed; });
+  }
+}
+
+/// Launches of single kernels that no operation belongs to.
+void FactFinder::onSlice(const HostEvents &slice, uint64_t until) {
+  for (const Operation &operation : slice.operations) {
+    addBusy(operation);
+    if (viewOf(slice, operation).purpose == Purpose::kernel) with_kernels_.insert(operation.pid);
+    const auto call = slice.callAt(operation.event.call);
+    if (operation.event.call == 0) without_call_.insert(operation.pid);
+    if (operation.isKernel() && call &&
+        std::string_view(slice.calls[*call].function->group) == "launch")
+      with_causes_.insert(operation.pid);
+  }
+  judgeUsage(until);
+  const std::set<std::size_t> with_effect = callsWithEffect(slice);
+  for (std::size_t i = 0; i < slice.calls.size(); ++i) {
+    const Call &call = slice.calls[i];
+    if (with_effect.contains(i) || call.isNameOnly() || !isLaunch(call) || !call.hasReturned() ||
+        std::string_view(call.function->group) == "graph" ||
+        captures_.isCapturing(call.thread.pid, call.start_ns) || errorText(call) != "hipSuccess" ||
+        !isRecorded(slice, call))
+      continue;
+    ++without_effect_[{call.thread.pid, call.function}];
+  }
+}
+
+std::vector<FoundFact> FactFinder::finish(const HostEvents &last) {
+  for (const Finding &finding : last.findings)
+    add(finding.kind == events::FindingKind::corrected ? "corrected" : "property", finding.pid,
+        std::string(finding.text));
+  // Where a thread of HIP's makes the packets, nobody knows what became of a call.
+  for (const auto &[launch, count] : without_effect_)
+    if (!without_call_.contains(launch.first) || with_causes_.contains(launch.first))
+      add("no_effect", launch.first, launch.second->name, count);
+  for (const auto &[thread, unseen] : unseen_)
+    if (unseen && unseen->is_launch) add("unseen_error", thread.first, unseen->text);
+  StackNames names(last);
+  for (const Caller &caller : last.callers) {
+    const auto count = calls_.find({caller.pid, caller.function, caller.address});
+    if (count == calls_.end()) continue;
+    if (const std::string way = redirectOf(names, caller); !way.empty())
+      add("redirect", caller.pid, way, count->second);
+  }
+  const auto uses_hip = [&](uint32_t pid) {
+    const auto process = last.processes.find(pid);
+    return process != last.processes.end() && !process->second.hip_library.empty();
+  };
+  for (const CpuTime &one : without_gpu_)
+    if (uses_hip(one.pid))
+      add("fallback", one.pid,
+          fmt::format("{:.1f} s of processor time in {:.1f} s without work for the GPU{}",
+                      static_cast<double>(one.cpu_ns) / 1e9,
+                      static_cast<double>(one.end_ns - one.begin_ns) / 1e9,
+                      with_kernels_.contains(one.pid) ? "" : ", and no kernel at all"));
+  for (const auto &[pid, process] : last.processes)
+    if (uses_hip(pid))
+      for (const std::string &line : layersBySymbols(process)) add("cuda_layer", pid, line);
+  std::vector<FoundFact> all;
+  for (auto &[key, fact] : facts_) all.push_back(std::move(fact));
+  facts_.clear();
+  return all;
+}
+
+std::vector<FoundFact> findFacts(const HostEvents &events) {
+  FactFinder finder;
+  for (const Call &call : events.calls) finder.onReturn(call);
+  for (const Usage &usage : events.usages) finder.onUsage(usage, events);
+  finder.onSlice(events, UINT64_MAX);
+  return finder.finish(events);
+}
 
 std::set<std::size_t> findHostCopies(const HostEvents &events) {
   std::set<std::size_t> copies;
   const std::set<std::size_t> with_effect = callsWithEffect(events);
   const std::set<uint32_t> unknown = processesWithoutCauses(events);
-  Captures captures;
+  CaptureTimes captures;
+  for (const Call &call : events.calls)
+    if (!call.isNameOnly()) captures.see(call);
   for (std::size_t i = 0; i < events.calls.size(); ++i) {
     const Call &call = events.calls[i];
     if (call.isNameOnly()) continue;
-    const bool is_captured = captures.see(call);
-    if (is_captured || !call.hasReturned() || with_effect.contains(i) ||
-        unknown.contains(call.thread.pid) || call.result != 0)
+    if (captures.isCapturing(call.thread.pid, call.start_ns) || !call.hasReturned() ||
+        with_effect.contains(i) || unknown.contains(call.thread.pid) || call.result != 0)
       continue;
     if (const auto copy = copyOf(call); copy && copy->bytes.value_or(0) != 0) copies.insert(i);
   }

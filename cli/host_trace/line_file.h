@@ -34,6 +34,15 @@ public:
     write(json.take());
     write(text);
   }
+  /// Makes everything so far readable, as if `rest` were all that follows.
+  void flush(std::string_view rest) {
+    write(json.take());
+    if (error_ != 0) return;
+    const off_t here = ftello(file_);
+    write(rest);
+    if ((std::fflush(file_) != 0 || fseeko(file_, here, SEEK_SET) != 0) && error_ == 0)
+      error_ = errno;
+  }
   /// Whether all of it could be written.
   Status close() {
     write(json.take());

@@ -1,6 +1,6 @@
 #include "host_trace/live_file.h"
 
-#include "host_trace/event_slices.h"
+#include "fade/host_events.h"
 #include "host_trace/trace_formats.h"
 
 #include <chrono>
@@ -11,7 +11,12 @@
 namespace fade::host_trace {
 namespace {
 
+using LiveClock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kFilePause(500);
+/// How often it is looked whether somebody wants to read it.
+constexpr std::chrono::milliseconds kRequestPause(50);
+/// While there are no events: who asks for them at once shall not be too early.
+constexpr std::chrono::milliseconds kNoEventsPause(10);
 
 } // namespace
 
@@ -31,18 +36,37 @@ void LiveFile::end() {
   thread_.join();
 }
 
-bool LiveFile::wait() {
+EventSource::Next LiveFile::wait() {
   std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, kFilePause, [this] { return has_ended_; });
-  return !has_ended_;
+  for (const auto until = LiveClock::now() + kFilePause; !has_ended_ && LiveClock::now() < until;) {
+    if (!requests_.isOpen()) openRequests();
+    if (requests_.isWanted()) return EventSource::Next::flush;
+    wake_.wait_for(lock, requests_.isOpen() ? kRequestPause : kNoEventsPause);
+  }
+  return has_ended_ ? EventSource::Next::end : EventSource::Next::read;
 }
 
-void LiveFile::follow() {
+void LiveFile::openRequests() {
   std::error_code error;
+  if (std::filesystem::file_size(events_, error) > events::kHeaderBytes && !error)
+    requests_.open(events_);
+}
+
+/// Who asks gets an answer until the application has ended.
+void LiveFile::follow() {
+  using Next = EventSource::Next;
+  std::error_code error;
+  Next next = Next::read;
   do
-    if (!wait()) return;
-  while (std::filesystem::file_size(events_, error) <= EventSource::kWholeBytes || error);
-  if (EventSource::hasStacks(events_)) return;
+    if (next = wait(); next == Next::end) return;
+  while (next == Next::read &&
+         (std::filesystem::file_size(events_, error) <= EventSource::kWholeBytes || error));
+  if (!EventSource::hasStacks(events_)) write();
+  while ((next = wait()) != Next::end)
+    if (next == Next::flush) requests_.answer();
+}
+
+void LiveFile::write() {
   HostEvents facts;
   const EventSource source(
       events_, [this] { return wait(); },
@@ -52,7 +76,8 @@ void LiveFile::follow() {
         for (const auto &[pid, process] : known.processes)
           facts.processes[pid]; // texts are its own
       });
-  Status status = FormWriter(path_, form_, false).write(source);
+  Status status =
+      FormWriter(path_, form_, false).write(source.whenFlushed([this] { requests_.answer(); }));
   if (status)
     made_.emplace(std::move(facts));
   else
@@ -61,6 +86,7 @@ void LiveFile::follow() {
 
 std::optional<Result<HostEvents>> LiveFile::finish() {
   end();
+  requests_.close();
   return std::exchange(made_, std::nullopt);
 }
 

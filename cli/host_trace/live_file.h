@@ -3,6 +3,8 @@
 
 #include "analysis/host_events/event_reader.h"
 #include "base/result.h"
+#include "host_trace/event_slices.h"
+#include "host_trace/flush_requests.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -27,12 +29,15 @@ public:
 
 private:
   void follow();
-  /// A moment, or until the application has ended: then false.
-  bool wait();
+  void write();
+  /// A moment, or until the application has ended or somebody wants to read the file.
+  EventSource::Next wait();
+  void openRequests();
   void end();
 
   const std::string events_, path_, form_;
   std::optional<Result<HostEvents>> made_;
+  FlushRequests requests_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool has_ended_ = false;

@@ -1,16 +1,9 @@
 #include "host_trace/live_tables.h"
 
-#include "host_trace/writer.h"
+#include "fade/host_events.h"
 
-#include <atomic>
 #include <chrono>
-#include <climits>
-#include <fcntl.h>
 #include <filesystem>
-#include <linux/futex.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace fade::host_trace {
 namespace {
@@ -25,10 +18,7 @@ LiveTables::LiveTables(std::string events, std::string folder, std::string parti
     : events_(std::move(events)), folder_(std::move(folder)), partition_(std::move(partition)),
       thread_([this] { follow(); }) {}
 
-LiveTables::~LiveTables() {
-  end();
-  if (header_) munmap(header_, events::kHeaderBytes);
-}
+LiveTables::~LiveTables() { end(); }
 
 void LiveTables::end() {
   if (!thread_.joinable()) return;
@@ -47,29 +37,8 @@ Status LiveTables::open() {
   auto tables = ColumnTables::open(events_, folder_, partition_);
   if (!tables) return std::move(tables).error();
   tables_ = *std::move(tables);
-  mapHeader();
+  requests_.open(events_);
   return Done{};
-}
-
-/// fadeprobe control asks there for what has been recorded.
-void LiveTables::mapHeader() {
-  const int fd = ::open(events_.c_str(), O_RDWR | O_CLOEXEC);
-  if (fd < 0) return;
-  void *page = mmap(nullptr, events::kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  close(fd);
-  if (page == MAP_FAILED) return;
-  header_ = static_cast<char *>(page);
-  std::atomic_ref(*reinterpret_cast<uint32_t *>(header_ + kWriterAt))
-      .store(static_cast<uint32_t>(getpid()));
-}
-
-void LiveTables::answer() {
-  auto *counts = reinterpret_cast<events::FlushCounts *>(header_ + events::kFlushCountsAt);
-  const uint32_t wanted = std::atomic_ref(counts->wanted).load();
-  if (wanted == std::atomic_ref(counts->done).load()) return;
-  status_ = tables_->flush();
-  std::atomic_ref(counts->done).store(wanted);
-  (void)syscall(SYS_futex, &counts->done, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 void LiveTables::follow() {
@@ -80,7 +49,10 @@ void LiveTables::follow() {
     lock.unlock();
     status_ = open();
     if (status_ && tables_) status_ = tables_->read();
-    if (status_ && header_) answer();
+    if (status_ && requests_.isWanted()) {
+      status_ = tables_->flush();
+      requests_.answer();
+    }
     lock.lock();
   }
 }
@@ -91,7 +63,7 @@ Result<const HostEvents *> LiveTables::finish() {
   if (!status_) return status_.error();
   if (!tables_) return nullptr;
   if (Status status = tables_->finish(); !status) return std::move(status).error();
-  if (header_) std::atomic_ref(*reinterpret_cast<uint32_t *>(header_ + kWriterAt)).store(0);
+  requests_.close();
   return &tables_->stream().facts();
 }
 

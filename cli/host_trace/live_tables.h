@@ -3,6 +3,7 @@
 
 #include "base/result.h"
 #include "host_trace/column_tables.h"
+#include "host_trace/flush_requests.h"
 
 #include <condition_variable>
 #include <memory>
@@ -28,14 +29,11 @@ private:
   void follow();
   /// Nothing if there is no file yet.
   Status open();
-  void mapHeader();
-  /// fadeprobe control flush.
-  void answer();
   void end();
 
   const std::string events_, folder_, partition_;
   std::unique_ptr<ColumnTables> tables_;
-  char *header_ = nullptr; ///< of the events
+  FlushRequests requests_;
   Status status_ = Done{};
   std::mutex mutex_;
   std::condition_variable wake_;

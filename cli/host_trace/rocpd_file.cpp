@@ -364,18 +364,30 @@ Status writeRocpd(const EventSource &events, const std::string &path, const std:
   auto opened = Database::open(path, Database::Access::write);
   if (!opened) return std::move(opened).error();
   Database &database = **opened;
-  database.execute("PRAGMA foreign_keys = OFF; BEGIN");
+  database.execute("PRAGMA foreign_keys = OFF");
   const bool is_new = database.integer("SELECT count(*) FROM sqlite_master") == 0;
+  // A new file has no name yet that others know, and may get it while it is written.
+  if (is_new) database.execute("PRAGMA journal_mode = MEMORY");
+  database.execute("BEGIN");
+  bool is_flushed = false; // others read it: it is locked while something is written only
   std::optional<RocpdWriter> writer;
-  const Status read = events.forEach([&](const HostEvents &slice, uint64_t) {
+  const auto write = [&](const HostEvents &slice, uint64_t) {
     if (!writer) {
       if (is_new) database.execute(rocpdSchema(newGuid(slice.realtime_ns)));
       const std::string guid =
           database.text("SELECT value FROM rocpd_metadata WHERE tag = 'guid' ORDER BY id LIMIT 1");
       writer.emplace(database, guid, host);
     }
-    if (!database.hasFailed()) writer->write(slice);
+    if (database.hasFailed()) return;
+    if (is_flushed) database.execute("BEGIN");
+    writer->write(slice);
+    if (is_flushed) database.execute("COMMIT");
+  };
+  const Status read = events.forEach(write, nullptr, [&] {
+    if (!is_flushed && !database.hasFailed()) database.execute("COMMIT");
+    is_flushed = true;
   });
+  if (is_flushed) database.execute("BEGIN");
   if (writer && read && !database.hasFailed()) writer->finish();
   writer.reset();
   database.execute(read && !database.hasFailed() ? "COMMIT" : "ROLLBACK");

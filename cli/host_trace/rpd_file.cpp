@@ -71,8 +71,8 @@ public:
       add_ustring_ = Statement(database, "INSERT INTO rocpd_ustring(id, string) VALUES (?, ?)");
   }
 
-  /// All events, or a slice. `is_whole`: facts are found that follow from all events together.
-  void write(const HostEvents &events, bool is_whole) {
+  /// All events, or a slice.
+  void write(const HostEvents &events) {
     events_ = &events;
     kernels_.emplace(events);
     names_.emplace(events);
@@ -93,11 +93,23 @@ public:
     for (std::size_t i = 0; i < ranges.size(); ++i)
       writeRange(ranges[i], intervals[events.calls.size() + i], events.calls.size() + i);
     for (const Operation &operation : events.operations) writeOperation(operation);
-    if (is_whole) writeFindings();
     first_row_ += static_cast<int64_t>(events.calls.size() + ranges.size());
     kernels_.reset();
     names_.reset();
     events_ = nullptr;
+  }
+
+  /// There is no table for them; fadeprobe log finds them here.
+  void write(const EventSource::Facts &facts) {
+    const auto add = [&](const char *what, const std::string &text) {
+      constexpr std::size_t most = 4096;
+      add_metadata_.run(findingTag(what, offset_), text.substr(0, most));
+    };
+    for (const FoundFact &fact : facts.found)
+      add("finding", fmt::format("{}\t{}\t{}\t{}", fact.kind, fact.count, fact.pid, fact.text));
+    for (const LoggedRequest &request : facts.requests)
+      add("library",
+          fmt::format("{}\t{}\t{}\t{}", request.time_ns, request.pid, request.who, request.file));
   }
 
 private:
@@ -307,19 +319,6 @@ private:
 
   // ---- the rest
 
-  /// There is no table for them; fadeprobe log finds them here.
-  void writeFindings() {
-    const auto add = [&](const char *what, const std::string &text) {
-      constexpr std::size_t most = 4096;
-      add_metadata_.run(findingTag(what, offset_), text.substr(0, most));
-    };
-    for (const FoundFact &fact : findFacts(*events_))
-      add("finding", fmt::format("{}\t{}\t{}\t{}", fact.kind, fact.count, fact.pid, fact.text));
-    for (const LibraryRequest &request : events_->requests)
-      add("library", fmt::format("{}\t{}\t{}\t{}", request.time_ns, request.thread.pid, request.who,
-                                 request.file));
-  }
-
   void writeRange(const Range &range, const Interval &interval, std::size_t index) {
     const int64_t id = rowOf(index);
     if (range.is_named)
@@ -436,9 +435,12 @@ Status writeRpd(const EventSource &events, const std::string &path, RpdVersion v
   Database &database = **opened;
   // What was recorded is still there if this process is killed meanwhile.
   database.execute("PRAGMA synchronous = OFF");
+  // A new file has no name yet that others know, and may get it while it is written.
+  const bool is_new = database.integer("SELECT count(*) FROM sqlite_master") == 0;
+  if (is_new) database.execute("PRAGMA journal_mode = MEMORY");
   database.execute("BEGIN EXCLUSIVE");
   if (database.hasFailed()) return database.status();
-  if (database.integer("SELECT count(*) FROM sqlite_master") == 0) {
+  if (is_new && database.integer("SELECT count(*) FROM sqlite_master") == 0) {
     database.execute(rpdSchema(version));
   } else {
     if (database.integer("SELECT count(*) FROM sqlite_master WHERE name = 'rocpd_metadata'") == 0)
@@ -463,10 +465,22 @@ Status writeRpd(const EventSource &events, const std::string &path, RpdVersion v
   Status read = Done{};
   {
     RpdWriter writer(database, version, taken);
-    const bool is_whole = events.isWhole();
-    read = events.forEach([&](const HostEvents &slice, uint64_t) {
-      if (!database.hasFailed()) writer.write(slice, is_whole);
-    });
+    EventSource::Facts facts;
+    bool is_flushed = false; // others read it: it is locked while something is written only
+    read = events.forEach(
+        [&](const HostEvents &slice, uint64_t) {
+          if (database.hasFailed()) return;
+          if (is_flushed) database.execute("BEGIN EXCLUSIVE");
+          writer.write(slice);
+          if (is_flushed) database.execute("COMMIT");
+        },
+        &facts,
+        [&] {
+          if (!is_flushed && !database.hasFailed()) database.execute("COMMIT");
+          is_flushed = true;
+        });
+    if (is_flushed) database.execute("BEGIN EXCLUSIVE");
+    if (read && !database.hasFailed()) writer.write(facts);
   }
   const bool has_failed = database.hasFailed() || !read;
   database.execute(has_failed ? "ROLLBACK" : "COMMIT");

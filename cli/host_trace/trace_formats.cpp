@@ -19,8 +19,8 @@ namespace fade::host_trace {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::array<std::string_view, 6> kForms = {"rpd",  "rpd2",     "rocpd",
-                                                    "json", "perfetto", "parquet"};
+constexpr std::array<std::string_view, 7> kForms = {"rpd",      "rpd2",    "rocpd",  "json",
+                                                    "perfetto", "pftrace", "parquet"};
 
 std::string ownHost() {
   char name[256] = {};
@@ -40,6 +40,10 @@ int renameUnlessThere(const std::string &from, const std::string &to) {
 
 std::span<const std::string_view> formNames() { return kForms; }
 bool isForm(std::string_view name) { return std::ranges::find(kForms, name) != kForms.end(); }
+std::string formFor(const std::string &form, std::string_view path) {
+  if (!form.empty()) return form;
+  return timelineFormOf(path) == TimelineForm::packets ? "pftrace" : "rpd";
+}
 bool isFolderForm(std::string_view name) { return name == "parquet"; }
 
 Status FormWriter::writeNow(const EventSource &events, const std::string &path) {
@@ -50,7 +54,8 @@ Status FormWriter::writeNow(const EventSource &events, const std::string &path) 
     });
     return read ? std::move(written) : read;
   }
-  if (form_ == "perfetto") return writeTimeline(events, path);
+  if (form_ == "perfetto") return writeTimeline(events, path, TimelineForm::json);
+  if (form_ == "pftrace") return writeTimeline(events, path, TimelineForm::packets);
   if (form_ == "rocpd") return writeRocpd(events, path, ownHost());
   return writeRpd(events, path, form_ == "rpd2" ? RpdVersion::v2 : RpdVersion::v3, session_);
 }
@@ -71,8 +76,8 @@ std::string behindLinks(const std::string &path) {
   return at;
 }
 
-FormWriter::FormWriter(const std::string &path, std::string form, bool append)
-    : path_(behindLinks(path)), form_(std::move(form)), append_(append) {}
+FormWriter::FormWriter(const std::string &path, const std::string &form, bool append)
+    : path_(behindLinks(path)), form_(formFor(form, path)), append_(append) {}
 
 /// A file that is replaced is replaced as a whole, or stays as it was; one that is new is there as
 /// a whole, or not at all.
@@ -83,12 +88,20 @@ Status FormWriter::write(const EventSource &events) {
   if (is_there && (adds || !fs::is_regular_file(path_, error))) return writeNow(events, path_);
   const std::string fresh = fmt::format("{}.{}.new", path_, getpid());
   fs::remove(fresh, error);
-  session_ = -1; // also if the file that had one was removed
-  if (Status status = writeNow(events, fresh); !status) {
+  session_ = -1;             // also if the file that had one was removed
+  bool is_published = false; // before the end: somebody has asked for it
+  const auto publish = [&] {
+    if (is_published) return;
+    std::error_code failure;
+    if (!adds) fs::rename(fresh, path_, failure);
+    is_published = adds ? renameUnlessThere(fresh, path_) == 0 : !failure;
+  };
+  if (Status status = writeNow(events.whenFlushed(publish), fresh); !status) {
     fs::remove(fresh, error);
     if (status.error().file != fresh) return status;
     return Error{path_, "", 0, status.error().what};
   }
+  if (is_published) return Done{};
   if (!adds) {
     fs::rename(fresh, path_, error);
   } else if (const int failure = renameUnlessThere(fresh, path_); failure != 0) {

@@ -12,9 +12,11 @@
 
 namespace fade::host_trace {
 
-/// rpd, rpd2, rocpd, json, perfetto, parquet.
+/// rpd, rpd2, rocpd, json, perfetto, pftrace, parquet.
 std::span<const std::string_view> formNames();
 bool isForm(std::string_view name);
+/// The one that was asked for, or, if that is empty, the one that the name of the file asks for.
+std::string formFor(const std::string &form, std::string_view path);
 /// Whether it is made of a folder, into which any number of processes may write.
 bool isFolderForm(std::string_view name);
 
@@ -26,7 +28,8 @@ std::string behindLinks(const std::string &path);
 /// replaced as a whole.
 class FormWriter {
 public:
-  FormWriter(const std::string &path, std::string form, bool append);
+  /// As formFor.
+  FormWriter(const std::string &path, const std::string &form, bool append);
   Status write(const HostEvents &events) { return write(EventSource(events)); }
   /// Of a large file with memory that does not depend on its size, but for JSON lines.
   Status write(const EventSource &events);

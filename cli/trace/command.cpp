@@ -50,17 +50,20 @@ std::string mistakeIn(const std::string &output, const std::string &format, bool
   if (output == "-") return "-o: a trace cannot be written to stdout (-); name a file";
   if (!format.empty() && output.empty()) return "--format needs -o FILE";
   if (append && output.empty()) return "--append needs -o FILE";
+  if (append && format.empty() && host_trace::formFor(format, output) != "rpd")
+    return "--append is for RPD files";
   if (format.empty()) return "";
   if (!host_trace::isForm(format))
-    return fmt::format("--format: '{}' is none of rpd, rpd2, rocpd, json, perfetto and parquet{}",
-                       format, suggestion(format, host_trace::formNames()));
+    return fmt::format(
+        "--format: '{}' is none of rpd, rpd2, rocpd, json, perfetto, pftrace and parquet{}", format,
+        suggestion(format, host_trace::formNames()));
   if (append && !format.starts_with("rpd")) return "--append is for RPD files";
   return "";
 }
 
 Status writeForm(const host_trace::HostEvents &events, const std::string &path,
                  const std::string &format, bool append) {
-  return host_trace::FormWriter(path, format.empty() ? "rpd" : format, append).write(events);
+  return host_trace::FormWriter(path, format, append).write(events);
 }
 
 /// Writes what was asked for. False, after a line that says why, if something could not be written.
@@ -86,9 +89,10 @@ void addFormOptions(CLI::App &command, std::string &format, bool &append) {
       .add_option("--format", format,
                   "rpd: a database for RPD's tools (default), rpd2: of its older version, rocpd: a "
                   "database as rocprofv3 writes it, json: JSON lines, perfetto: a timeline for "
-                  "Perfetto and chrome://tracing, parquet: a folder of "
+                  "Perfetto and chrome://tracing, pftrace: one in Perfetto's own format (default "
+                  "for names in .pftrace and .perfetto-trace), parquet: a folder of "
                   "tables for DuckDB, Spark and others")
-      ->type_name("rpd|rpd2|rocpd|json|perfetto|parquet");
+      ->type_name("rpd|rpd2|rocpd|json|perfetto|pftrace|parquet");
   command.add_flag("--append", append, "add a session to the RPD file instead of replacing it");
 }
 
@@ -155,8 +159,7 @@ bool isMadeLive(const TraceOptions &options) {
 /// What is left to do does not depend on how long the application has run.
 int traceFile(TraceOptions &options, const std::vector<std::string> &application,
               const std::string &recorded) {
-  host_trace::LiveFile file(recorded, options.output,
-                            options.format.empty() ? "rpd" : options.format);
+  host_trace::LiveFile file(recorded, options.output, options.format);
   RecordedRun run = runRecorded(options.run, application, recorded);
   if (!run.was_started) return run.exit_code;
   if (const auto made = file.finish(); !made) {
@@ -202,7 +205,8 @@ int traceTables(TraceOptions &options, const std::vector<std::string> &applicati
 /// What is wrong with the file that an RPD database shall be or be added to, in one line; empty:
 /// nothing.
 std::string mistakeInDatabase(const TraceOptions &options) {
-  if (options.output.empty() || (!options.format.empty() && !options.format.starts_with("rpd")))
+  if (options.output.empty() ||
+      !host_trace::formFor(options.format, options.output).starts_with("rpd"))
     return "";
   if (isNoFile(options.output))
     return fmt::format("{} is no file: a database needs one (--format json and perfetto do not)",
@@ -407,8 +411,10 @@ std::string textOf(const host_trace::TraceLog &log, const LogOptions &options) {
 
 /// What a run is made into.
 Status writeRun(const host_trace::Run &run, const LogOptions &options) {
-  const std::string format = options.format.empty() ? "rpd" : options.format;
-  if (format == "perfetto") return writeRunTimeline(run, options.output);
+  using host_trace::TimelineForm;
+  const std::string format = host_trace::formFor(options.format, options.output);
+  if (format == "perfetto") return writeRunTimeline(run, options.output, TimelineForm::json);
+  if (format == "pftrace") return writeRunTimeline(run, options.output, TimelineForm::packets);
   if (format == "json")
     return Error{run.path, "", 0,
                  "JSON lines are of one process: name its file (host=.../rank=.../pid=.../events)"};
@@ -499,9 +505,7 @@ int runLog(const LogOptions &options) {
       return status ? 0 : failed(status.error());
     }
     const Status status =
-        host_trace::FormWriter(options.output, options.format.empty() ? "rpd" : options.format,
-                               options.append)
-            .write(events);
+        host_trace::FormWriter(options.output, options.format, options.append).write(events);
     return status ? 0 : failed(status.error());
   }
   if (!options.picture.empty() && options.picture != "chain" && options.picture != "data") {

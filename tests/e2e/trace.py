@@ -13,6 +13,7 @@ import time
 import unittest
 
 import fade
+import pftrace
 from fade import PROBE, program
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../parquet"))
@@ -389,6 +390,43 @@ class Tests(fade.Test):
         self.assertEqual(parts[f"{pid}.parquet"], len(before))  # what was readable stays as it is
         self.assertGreater(parts[f"{pid}.1.parquet"], 0)
 
+    def test_files_are_there_while_the_application_runs_once_they_are_asked_for(self):
+        def count(path, form):
+            if form == "perfetto":
+                with open(path) as file:
+                    return sum(x["name"] == "hipGetDevice" for x in json.load(file)["traceEvents"])
+            if form == "pftrace":
+                with open(path, "rb") as file:
+                    return sum(x["name"] == "hipGetDevice" for x in pftrace.Trace(file.read()).slices)
+            db = sqlite3.connect(path)
+            query = "SELECT count(*) FROM api WHERE apiName = 'hipGetDevice'" if form == "rpd" else "SELECT count(*) FROM regions WHERE name = 'hipGetDevice'"
+            (found,), = db.execute(query)
+            db.close()
+            return found
+
+        for form in ("rpd", "rocpd", "perfetto", "pftrace"):
+            path = self.path("run." + form)
+            process = subprocess.Popen([PROBE, "trace", "-o", path, "--format", form, "--", DL, "paced"], env=fade.clean_environment({}), text=True,
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.addCleanup(process.kill)
+            pid = int(process.stdout.readline())
+
+            def calls(count):
+                process.stdin.write(f"{count}\n")
+                process.stdin.flush()
+                self.assertEqual(process.stdout.readline(), "done\n")
+
+            seen = []
+            for more in (30, 5):
+                calls(more)
+                self.control("flush", pid)
+                seen.append(count(path, form))
+            calls(2)
+            _, errors = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, [x for x in errors.splitlines() if "no AMD GPU" not in x]), (0, []), form)
+            self.assertEqual([*seen, count(path, form)], [31, 36, 38], form)  # and one at its start
+            self.assertEqual([x for x in os.listdir(self.dir) if x.startswith("run." + form)], ["run." + form])
+
     def test_a_folder_of_columns_takes_several_runs_and_a_file_in_its_place_is_said(self):
         folder = self.path("run")
         for rank in ("0", "1"):
@@ -617,6 +655,49 @@ class Tests(fade.Test):
         self.assertTrue(arrows)
         self.assertEqual({name for phase, name in arrows if phase == "s"}, {"hipEventRecord"})
         self.assertLessEqual({name for phase, name in arrows if phase == "f"}, {"hipStreamWaitEvent", "hipEventSynchronize"})
+
+    def test_perfettos_own_format_says_the_same_as_json(self):
+        for app in ([program("plain"), 3], [program("ordered"), "events"]):
+            run = self.path(f"{app[1]}/")
+            result = self.bare([PROBE, "trace", "-o", run, "--", *app])
+            self.assertEqual(result.code, 0, result.stderr)
+            events, = glob.glob(run + "*/*/*/events")
+            for path in (self.path("run.json"), self.path("run.pftrace"), self.path("run.perfetto-trace")):
+                options = ["--format", "perfetto"] if path.endswith(".json") else []
+                self.assertEqual(self.bare([PROBE, "log", events, "-o", path, *options]).said, [])
+            with open(self.path("run.json")) as file:
+                json_trace = json.load(file)
+            with open(self.path("run.pftrace"), "rb") as file:
+                data = file.read()
+            with open(self.path("run.perfetto-trace"), "rb") as file:
+                self.assertEqual(file.read(), data)
+            trace = pftrace.Trace(data)
+            self.assertEqual(trace.marks, [json_trace["otherData"]["times"]])
+            expected = [x for x in json_trace["traceEvents"] if x["ph"] == "X"]
+            self.assertGreater(len(expected), 10)
+
+            def place(uuid):
+                track = trace.tracks[uuid]
+                parent = trace.tracks.get(track["parent"], {})
+                return track.get("pid", parent.get("pid")), track["name"]
+
+            def value(x):  # null is a text there, and nothing is empty
+                return {k: value(v) for k, v in x.items() if v not in ({}, [])} if isinstance(x, dict) else [value(v) for v in x] if isinstance(x, list) else "null" if x is None else x
+
+            names = {(x["pid"], x["tid"]): x["args"]["name"] for x in json_trace["traceEvents"] if x["ph"] == "M" and x["name"] == "thread_name"}
+            key = repr
+            self.assertEqual(sorted(((x["cat"], x["name"], x["pid"], names[(x["pid"], x["tid"])], round(x["ts"] * 1000), round(x["dur"] * 1000), value(x["args"])) for x in expected), key=key),
+                             sorted(((x["category"], x["name"], *place(x["track"]), x["start"], x["end"] - x["start"], x["args"]) for x in trace.slices), key=key))
+            self.assertEqual(sorted((x["name"], round(x["ts"] * 1000), x["args"]["count"]) for x in json_trace["traceEvents"] if x["ph"] == "C"),
+                             sorted((name, time, count) for name, _, time, count in trace.counters))
+            # An arrow leads from the call to what it caused; several may wait for an event.
+            causes = {frozenset((x["name"] for x in ends)) for ends in trace.flows.values() if len(ends) == 2}
+            kernel = next(x["name"] for x in expected if x["cat"] == "kernel")
+            self.assertIn(frozenset(("hipLaunchKernel", kernel)), causes)
+            ids = {x["id"] for x in json_trace["traceEvents"] if x.get("cat") == "cause"}
+            self.assertEqual(ids, {flow for flow, ends in trace.flows.items() if any(x["category"] != "call" for x in ends)})
+            if app[1] == "events":
+                self.assertTrue(any({"hipEventRecord"} < {x["name"] for x in ends} for ends in trace.flows.values()))
 
     def test_log_sums_up_every_kind_of_file(self):
         texts = []

@@ -5,6 +5,7 @@
 #include "host_trace/perfetto_timeline.h"
 #include "host_trace/rocpd_file.h"
 #include "host_trace/rpd_file.h"
+#include "host_trace/trace_formats.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -63,7 +64,7 @@ public:
   }
 
   uint64_t call(uint32_t tid, std::string_view name, uint64_t start, uint64_t end,
-                uint64_t parent = 0) {
+                uint64_t parent = 0, uint64_t result = 0) {
     last_ = start;
     CallEvent event{};
     event.header.kind = EventKind::call;
@@ -72,7 +73,38 @@ public:
     event.parent = parent;
     event.start_ns = start;
     event.end_ns = end;
+    event.result = result;
     return add(tid, event, {}, 8 * hip::kFunctions[event.function].words);
+  }
+  void finding(uint32_t tid, uint64_t time, std::string_view text) {
+    FindingEvent event{};
+    event.header.kind = EventKind::finding;
+    event.kind = FindingKind::property;
+    event.time_ns = time;
+    event.size = static_cast<uint16_t>(text.size());
+    add(tid, event, text);
+  }
+  void request(uint32_t tid, uint64_t time, const std::string &file, const std::string &who) {
+    LibraryEvent event{};
+    event.header.kind = EventKind::library;
+    event.flags = kLibraryRequested;
+    event.time_ns = time;
+    add(tid, event, file + '\0' + who + '\0');
+  }
+  void process(uint32_t tid, uint64_t time) {
+    ProcessEvent event{};
+    event.header.kind = EventKind::process;
+    event.pid = kSlicedPid;
+    event.time_ns = time;
+    using namespace std::string_view_literals;
+    add(tid, event, "/bin/app\0/none/libamdhip64.so.5\0"sv);
+  }
+  void usage(uint32_t tid, uint64_t time, uint64_t cpu) {
+    UsageEvent event{};
+    event.header.kind = EventKind::usage;
+    event.time_ns = time;
+    event.cpu_ns = cpu;
+    add(tid, event);
   }
   uint64_t operation(uint32_t tid, uint64_t call, uint64_t submitted) {
     last_ = submitted;
@@ -147,6 +179,7 @@ protected:
   /// `now_and_then` is called with what is there by then.
   void make(const std::function<void()> &now_and_then = [] {}) const {
     EventsFile file(events_);
+    file.process(1, 1'000);
     file.text(1, 5, "scale(float*)");
     file.marker(1, MarkerKind::push, 2'000, "epoch");
     file.marker(1, MarkerKind::start, 2'100, "free", 9);
@@ -164,12 +197,29 @@ protected:
       operations.push_back(file.operation(1, call, time + 200));
       if (i % 100 == 99) file.marker(1, MarkerKind::pop, time + 620, "");
       if (i >= 400 && i != 450) end(static_cast<std::size_t>(i) - 400); // the 50th never ends
+      if (i % 500 == 250) addFacts(file, time + 700, i);
       if (i % 50 == 25) file.write(), now_and_then();
     }
     file.marker(1, MarkerKind::stop, time, "", 9);
     for (int i = kLaunches - 400; i < kLaunches; ++i) end(static_cast<std::size_t>(i)), time += 10;
     file.call(1, "hipDeviceSynchronize", time, 0);
     file.write();
+  }
+
+  /// A launch without effect, one that is captured, errors that are asked about or not, and what
+  /// was noticed. 700 ns.
+  static void addFacts(EventsFile &file, uint64_t time, int i) {
+    constexpr uint64_t invalid = 1, no_memory = 2;
+    file.call(1, "hipLaunchKernel", time, time + 5);
+    file.call(1, "hipStreamBeginCapture", time + 10, time + 15);
+    file.call(1, "hipLaunchKernel", time + 20, time + 25);
+    file.call(1, "hipStreamEndCapture", time + 30, time + 35);
+    file.call(1, "hipMalloc", time + 40, time + 45, 0, no_memory);
+    file.call(1, "hipGetLastError", time + 50, time + 55);
+    file.call(1, "hipFree", time + 60, time + 65, 0, invalid);
+    file.finding(1, time + 70, i < 1'000 ? "first" : "later");
+    file.request(1, time + 80, "libx.so", "app");
+    file.usage(1, time + 90, i < 1'000 ? 1 : 6'000'000'000);
   }
 
   EventSource sliced() const { return EventSource(events_, 0, 1'000); }
@@ -247,7 +297,8 @@ TEST_F(Slices, AFileThatGrowsIsReadUntilItsEnd) {
               ends = 0;
   const auto wait = [&] {
     ++pauses;
-    return handOver(Whose::reader, Whose::recorder);
+    return handOver(Whose::reader, Whose::recorder) ? EventSource::Next::read
+                                                    : EventSource::Next::end;
   };
   std::size_t processes = 0;
   const EventSource source(
@@ -294,6 +345,82 @@ TEST_F(Slices, RpdFilesAreTheSame) {
       EXPECT_GT(expected.size(), kLaunches - 10u) << query;
       EXPECT_EQ(rows(two, query), expected);
     }
+  }
+}
+
+TEST_F(Slices, FindingsAreTheSame) {
+  const auto linesOf = [](const EventSource &source) {
+    EventSource::Facts facts;
+    EXPECT_TRUE(source.forEach([](const HostEvents &, uint64_t) {}, &facts));
+    std::vector<std::string> lines;
+    for (const FoundFact &fact : facts.found)
+      lines.push_back(fact.kind + " " + fact.text + " " + std::to_string(fact.count) + " " +
+                      std::to_string(fact.pid));
+    for (const LoggedRequest &request : facts.requests)
+      lines.push_back(request.file + " " + request.who + " " + std::to_string(request.time_ns));
+    return lines;
+  };
+  const HostEvents events = whole();
+  const auto expected = linesOf(EventSource(events));
+  EXPECT_EQ(linesOf(sliced()), expected);
+  for (const char *line : {"no_effect hipLaunchKernel 7 77", "no_memory hipMalloc of 0 bytes 6 77",
+                           "property first 2 77", "property later 4 77",
+                           "unseen_error hipFree: hipErrorInvalidValue 6 77"})
+    EXPECT_TRUE(std::ranges::find(expected, line) != expected.end()) << line;
+  EXPECT_EQ(std::ranges::count_if(expected, [](auto &line) { return line.starts_with("libx.so"); }),
+            6);
+}
+
+TEST_F(Slices, AFlushMakesWhatWasRecordedReadable) {
+  for (const std::string form : {"rpd", "perfetto"}) {
+    const std::string path = folder_ + "/flushed." + form;
+    std::mutex mutex;
+    std::condition_variable turn;
+    bool is_readers = true, is_over = false;
+    std::thread recording([&] {
+      const auto pass = [&] {
+        std::unique_lock lock(mutex);
+        is_readers = true;
+        turn.notify_all();
+        turn.wait(lock, [&] { return !is_readers; });
+      };
+      {
+        std::unique_lock lock(mutex);
+        turn.wait(lock, [&] { return !is_readers; });
+      }
+      make(pass);
+      const std::lock_guard lock(mutex);
+      is_readers = is_over = true;
+      turn.notify_all();
+    });
+    std::size_t turns = 0;
+    const auto wait = [&] {
+      std::unique_lock lock(mutex);
+      is_readers = false;
+      turn.notify_all();
+      turn.wait(lock, [&] { return is_readers; });
+      if (is_over) return EventSource::Next::end;
+      return ++turns % 20 == 0 ? EventSource::Next::flush : EventSource::Next::read;
+    };
+    std::vector<std::size_t> kernels;
+    const auto count = [&]() -> std::size_t {
+      if (form == "rpd") return rows(path, "SELECT id FROM rocpd_op").size();
+      std::ifstream file(path);
+      const auto json = nlohmann::json::parse(file);
+      return static_cast<std::size_t>(std::ranges::count_if(
+          json["traceEvents"], [](auto &event) { return event.value("cat", "") == "kernel"; }));
+    };
+    const EventSource source(
+        events_, wait, [](const HostEvents &) {}, 1'000'000); // no slice but for flushes
+    ASSERT_TRUE(FormWriter(path, form, false).write(source.whenFlushed([&] {
+      kernels.push_back(count());
+    })));
+    recording.join();
+    ASSERT_EQ(kernels.size(), 3u) << form;
+    kernels.push_back(count());
+    for (std::size_t i = 1; i < kernels.size(); ++i) EXPECT_GT(kernels[i], kernels[i - 1]) << form;
+    EXPECT_EQ(kernels[0], 1000u - 400u - 24u - 2u) << form; // all that have ended by then
+    EXPECT_EQ(kernels.back(), kLaunches - 2u) << form;
   }
 }
 
