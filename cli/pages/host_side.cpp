@@ -231,17 +231,18 @@ bool isHostTrace(const std::string &path) {
   return type != json.end() && (*type == "trace" || *type == "call");
 }
 
-std::vector<std::optional<std::size_t>> dispatchesOf(const TraceLog &host, const RunLog &log) {
-  using Key = std::pair<std::string_view, uint64_t>; // kernel and queue
-  std::map<Key, std::multimap<uint64_t, std::size_t>> by_kernel;
+DispatchFinder::DispatchFinder(const RunLog &log) {
   for (std::size_t i = 0; i < log.dispatches.size(); ++i)
     if (const Dispatch &d = log.dispatches[i]; d.hasTimes())
-      by_kernel[{log.kernels[d.kernel].name, d.queue}].emplace(*d.start_ns, i);
+      by_kernel_[{log.kernels[d.kernel].name, d.queue}].emplace(*d.start_ns, i);
+}
+
+std::vector<std::optional<std::size_t>> DispatchFinder::find(const TraceLog &host) {
   std::vector<std::optional<std::size_t>> found(host.operations.size());
   for (std::size_t i = 0; i < host.operations.size(); ++i) {
     const LoggedOperation &operation = host.operations[i];
-    const auto kernel = by_kernel.find({operation.kernel, operation.queue});
-    if (!operation.has_times || kernel == by_kernel.end()) continue;
+    const auto kernel = by_kernel_.find({operation.kernel, operation.queue});
+    if (!operation.has_times || kernel == by_kernel_.end()) continue;
     auto &starts = kernel->second;
     const uint64_t start = operation.start_ns;
     const auto distance = [&](auto one) {
@@ -255,6 +256,10 @@ std::vector<std::optional<std::size_t>> dispatchesOf(const TraceLog &host, const
     starts.erase(at);
   }
   return found;
+}
+
+std::vector<std::optional<std::size_t>> dispatchesOf(const TraceLog &host, const RunLog &log) {
+  return DispatchFinder(log).find(host);
 }
 
 Json hostData(const TraceLog &host, const RunLog &log) { return HostColumns(host, log).make(); }

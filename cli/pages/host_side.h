@@ -4,8 +4,12 @@
 #include "analysis/run_log.h"
 #include "host_trace/trace_log.h"
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fade::report {
@@ -14,6 +18,17 @@ namespace fade::report {
 bool isHostTrace(const std::string &path);
 
 /// The dispatch of each operation, by its kernel, queue and time; nothing where there is none.
+class DispatchFinder {
+public:
+  explicit DispatchFinder(const RunLog &log);
+  /// Of a part of the run, or of all. No dispatch is found twice.
+  std::vector<std::optional<std::size_t>> find(const host_trace::TraceLog &host);
+
+private:
+  using Key = std::pair<std::string_view, uint64_t>;              ///< kernel and queue
+  std::map<Key, std::multimap<uint64_t, std::size_t>> by_kernel_; ///< by start
+};
+/// Of all of it.
 std::vector<std::optional<std::size_t>> dispatchesOf(const host_trace::TraceLog &host,
                                                      const RunLog &log);
 

@@ -12,9 +12,12 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <span>
 
 namespace fade::report {
 namespace {
+
+constexpr std::size_t kMostDispatches = 100'000; ///< that are listed
 
 /// Column by column: a hundred thousand dispatches would repeat their keys as often.
 Json dispatchColumns(const RunLog &log, uint64_t first_start) {
@@ -31,7 +34,8 @@ Json dispatchColumns(const RunLog &log, uint64_t first_start) {
         "workgroup", "lds",    "variant", "instrumented", "complete", "records",       "bytes",
         "dropped",   "needed", "used",    "conflicts",    "executed", "lanes_executed"})
     out[key] = Json::array();
-  for (const Dispatch &d : log.dispatches) {
+  const std::size_t listed = std::min(log.dispatches.size(), kMostDispatches);
+  for (const Dispatch &d : std::span(log.dispatches).first(listed)) {
     out["id"].push_back(d.id);
     out["kernel"].push_back(d.kernel);
     out["agent"].push_back(d.agent);
@@ -385,6 +389,9 @@ Json pageData(RunLog &log, const PageOptions &options) {
                        {"banks", k.banks}});
   data["problems"] = log.problems;
   data["notes"] = log.notes;
+  if (log.dispatches.size() > kMostDispatches)
+    data["notes"].push_back(fmt::format("The first {} of {} dispatches are listed; sums are of all",
+                                        kMostDispatches, log.dispatches.size()));
   data["hint"] = log.hint;
   return data;
 }

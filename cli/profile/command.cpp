@@ -4,6 +4,8 @@
 #include "base/progress_line.h"
 #include "base/run_folder.h"
 #include "base/write_file.h"
+#include "host_trace/event_slices.h"
+#include "host_trace/event_stream.h"
 #include "host_trace/perfetto_timeline.h"
 #include "host_trace/run.h"
 #include "host_trace/run_text.h"
@@ -17,6 +19,7 @@
 #include "pages/host_side.h"
 #include "pages/page.h"
 #include "pages/run_page.h"
+#include "profiles/dag_parts.h"
 #include "profiles/launch_chains.h"
 #include "profiles/modeled_times.h"
 #include "profiles/peaks_file.h"
@@ -31,6 +34,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <set>
 #include <unistd.h>
@@ -79,7 +83,8 @@ report::Json pageOf(const profile::ProgramDag &program, const profile::DagSummar
           {"path", steps},
           {"span_ns", summary.path.span_ns},
           {"critical_ns", parts},
-          {"steps", summary.path.nodes.empty() ? 0 : summary.path.nodes.size() - 1},
+          {"steps", summary.numbers.critical_nodes -
+                        std::min(summary.numbers.critical_nodes, summary.parts)},
           {"guesses", summary.critical_guesses},
           {"overlap_possible_ns", summary.overlap_ns}};
 }
@@ -91,34 +96,33 @@ struct Timed {
 };
 
 /// As the user wants them; those of the software GPU say nothing about a card, so without a card
-/// the model's are taken if there are any.
+/// the model's are taken if there are any. `finder`: null if nothing was counted. `begin_ns`: when
+/// dispatches of this part begin by the model; 0: as the events say.
 Timed timesFor(const ProfileOptions &options, const host_trace::HostEvents &events,
-               Counted &counted) {
+               Counted &counted, report::DispatchFinder *finder, uint64_t begin_ns) {
   profile::ProgramDag measured = profile::programDagOf(events);
   const bool wants_model = counted.profile && (options.times.empty() ? counted.profile->in_software
                                                                      : options.times == "model");
   if (!wants_model) return {events, std::move(measured)};
-  // Dispatches are found by their times.
-  const auto found = report::dispatchesOf(host_trace::TraceLog::of(events), *counted.log);
+  const auto found = finder->find(host_trace::TraceLog::of(events));
   std::vector<std::optional<uint64_t>> instructions(events.operations.size());
   for (std::size_t i = 0; i < std::min(found.size(), instructions.size()); ++i)
     if (found[i] && counted.log->dispatches[*found[i]].countsKernel())
       instructions[i] = counted.log->dispatches[*found[i]].wave_instructions;
   auto modeled = profile::withModeledTimes(measured, events, *counted.profile, instructions);
   auto shifted = profile::withTimesOf(modeled, measured, events);
+  const uint64_t later = begin_ns == 0 ? 0 : begin_ns - modeled.begin_ns;
   for (std::size_t i = 0; i < found.size(); ++i)
     if (found[i]) {
-      counted.log->dispatches[*found[i]].start_ns = shifted.operations[i].start_ns;
-      counted.log->dispatches[*found[i]].end_ns = shifted.operations[i].end_ns;
+      counted.log->dispatches[*found[i]].start_ns = shifted.operations[i].start_ns + later;
+      counted.log->dispatches[*found[i]].end_ns = shifted.operations[i].end_ns + later;
     }
   return {std::move(shifted), std::move(modeled)};
 }
 
 /// The page of all that was counted and recorded.
-bool writePage(Counted &counted, const host_trace::HostEvents &events,
-               const profile::ProgramDag &graph, const profile::DagSummary &summary,
-               const std::string &path) {
-  const auto host = host_trace::TraceLog::of(events);
+bool writePage(Counted &counted, const host_trace::TraceLog &host, const profile::ProgramDag &graph,
+               const profile::DagSummary &summary, const std::string &path) {
   report::PageOptions page;
   for (const std::string &word : counted.application)
     page.title += (page.title.empty() ? "" : " ") + word;
@@ -134,16 +138,34 @@ bool writePage(Counted &counted, const host_trace::HostEvents &events,
   return writeFile(path, report::htmlPage(report::pageData(*counted.log, page)));
 }
 
-/// False, after a line that says why, if something could not be written.
-bool writeProfile(const host_trace::HostEvents &events, const ProfileOptions &options,
+/// False, after a line that says why, if something could not be written. What is shorter than a
+/// part is one.
+bool writeProfile(const host_trace::EventSource &events, const ProfileOptions &options,
                   Counted counted, bool is_shown = true) {
-  const auto [timed, program] = timesFor(options, events, counted);
-  const profile::DagSummary summary = profile::summarize(program);
+  std::optional<report::DispatchFinder> finder;
+  if (counted.log) finder.emplace(*counted.log);
+  profile::DagParts parts;
+  host_trace::TraceLog host; // of the first part
+  Status timeline = Done{};
+  const Status read = events.forEach([&](const host_trace::HostEvents &part, uint64_t) {
+    auto [timed, program] =
+        timesFor(options, part, counted, finder ? &*finder : nullptr, parts.end());
+    if (parts.count() == 0 && counted.profile) host = host_trace::TraceLog::of(timed);
+    if (!options.timeline.empty()) timeline = host_trace::writeTimeline(timed, options.timeline);
+    parts.add(std::move(program));
+  });
+  if (!read) {
+    complain(read.error().message());
+    return false;
+  }
+  finder.reset();
+  const profile::ProgramDag &program = parts.program();
+  const profile::DagSummary summary = parts.takeSummary();
   if (is_shown) std::fputs(profile::textOf(program, summary, options.rows).c_str(), stdout);
   Status written = profile::writeDag(program, summary, options.directory + "/dag.json");
   if (counted.profile) {
     profile::addCriticality(program, summary, *counted.profile);
-    profile::addLaunchOverhead(program, *counted.profile);
+    profile::addLaunchOverhead(parts.followers(), *counted.profile);
     if (is_shown)
       std::fputs(fmt::format("\n{}", profile::textOf(*counted.profile, options.rows)).c_str(),
                  stdout);
@@ -151,15 +173,69 @@ bool writeProfile(const host_trace::HostEvents &events, const ProfileOptions &op
       for (const std::string &note : counted.log->notes)
         if (note.starts_with("Sampled: ")) std::fputs(fmt::format("{}\n", note).c_str(), stdout);
     if (written) written = profile::writeFiles(*counted.profile, options.directory);
-    if (written && !writePage(counted, timed, program, summary, options.directory + "/report.html"))
+    if (written && parts.count() > 1)
+      counted.log->notes.push_back(fmt::format(
+          "A long run, in {} parts: the calls of the application are those of the first",
+          parts.count()));
+    if (written && !writePage(counted, host, program, summary, options.directory + "/report.html"))
       return false;
   }
-  if (written && !options.timeline.empty())
-    written = host_trace::writeTimeline(timed, options.timeline);
+  if (written) written = std::move(timeline);
   std::fflush(stdout);
   if (!written) complain(written.error().message());
   return written.ok();
 }
+
+/// Nothing is made of the events themselves.
+class NoSink final : public host_trace::EventSink {
+  void onCall(const host_trace::Call &) override {}
+  void onReturn(const host_trace::Call &) override {}
+  void onOperation(const host_trace::Operation &) override {}
+  void onEnd(const host_trace::Operation &) override {}
+  void onMarker(const host_trace::Marker &) override {}
+  void onUsage(const host_trace::Usage &) override {}
+  void onSwitch(const host_trace::Switch &) override {}
+  Status onProgress(uint64_t, uint64_t) override { return Done{}; }
+};
+
+/// What was recorded: as a whole, or, if it is much, to be read in parts.
+class RecordedEvents {
+public:
+  /// `is_whole`: whatever size it has.
+  static Result<RecordedEvents> open(const std::string &path, bool is_whole) {
+    RecordedEvents events;
+    std::error_code error;
+    if (!is_whole && fs::file_size(path, error) > kLongRun && !error) {
+      auto stream = host_trace::EventStream::open(path);
+      if (!stream) return std::move(stream).error();
+      (*stream)->keepContext();
+      NoSink none;
+      if (Status read = (*stream)->read(none, true); !read) return std::move(read).error();
+      events.stream_ = *std::move(stream);
+      events.path_ = path;
+      return events;
+    }
+    auto whole = host_trace::HostEvents::read(path);
+    if (!whole) return std::move(whole).error();
+    events.whole_ = *std::move(whole);
+    return events;
+  }
+
+  /// Processes, their libraries and kernels; the events only if they are there as a whole.
+  const host_trace::HostEvents &facts() const { return whole_ ? *whole_ : stream_->facts(); }
+  host_trace::EventSource source() const {
+    if (whole_) return host_trace::EventSource(*whole_);
+    return {path_, 0, kPartEvents};
+  }
+
+private:
+  static constexpr uint64_t kLongRun = uint64_t{16} << 20;
+  static constexpr std::size_t kPartEvents = 100'000; ///< about 25,000 launches
+
+  std::optional<host_trace::HostEvents> whole_;
+  std::unique_ptr<host_trace::EventStream> stream_;
+  std::string path_;
+};
 
 /// Has the run count what its kernels do: on the software GPU, which watches them as compiled, or
 /// by their twins, which count blocks and record accesses.
@@ -284,21 +360,21 @@ Result<std::vector<profile::MeasuredPeaks>> peaksFor(const ProfileOptions &optio
 /// cannot be read or written.
 bool profileProcess(const std::string &folder, ProfileOptions options, bool is_only,
                     const std::vector<profile::MeasuredPeaks> &peaks) {
-  const auto events = host_trace::HostEvents::read(folder + "/events");
+  const auto events = RecordedEvents::open(folder + "/events", !options.timeline.empty());
   if (!events) {
     complain(events.error().message());
     return false;
   }
   Counted counted;
   if (options.counts) counted.file = folder + "/report.jsonl";
-  for (const auto &[pid, process] : events->processes)
+  for (const auto &[pid, process] : events->facts().processes)
     if (counted.application.empty()) counted.application = {process.program};
-  readCounts(counted, *events, false, peaks);
+  readCounts(counted, events->facts(), false, peaks);
   if (counted.profile)
     (void)writeFile(folder + "/advice.jsonl",
                     report::findingLines(*counted.log, counted.profile->findings));
   if (!is_only) options.directory = folder;
-  return writeProfile(*events, options, std::move(counted), is_only);
+  return writeProfile(events->source(), options, std::move(counted), is_only);
 }
 
 /// All processes that have recorded into the folder: where they differ, and what they could gain.
@@ -458,12 +534,12 @@ int runProfile(ProfileOptions options, const std::vector<std::string> &applicati
   }
   if (!options.thread_trace.empty()) return importTrace(options);
   if (!options.events.empty()) {
-    const auto events = host_trace::HostEvents::read(options.events);
+    const auto events = RecordedEvents::open(options.events, !options.timeline.empty());
     if (!events) {
       complain(events.error().message());
       return 1;
     }
-    return writeProfile(*events, options, {}) ? 0 : 1;
+    return writeProfile(events->source(), options, {}) ? 0 : 1;
   }
   const std::string recorded = fmt::format("{}/{}.events", options.directory, getpid());
   Counted counted;
@@ -478,17 +554,24 @@ int runProfile(ProfileOptions options, const std::vector<std::string> &applicati
     counted.file = fmt::format("{}/{}.jsonl", options.directory, getpid());
     if (!counted.by_blocks) addCounting(options.run, counted.file, false);
   }
-  const auto run = recordRun(options.run, application, recorded);
+  const auto run = runRecorded(options.run, application, recorded);
   if (!run.was_started) return run.exit_code;
+  if (!run.has_events) endLike(run.end);
+  // Of kernels with twins all times are needed before the rest.
+  const auto events =
+      RecordedEvents::open(recorded, !options.timeline.empty() || counted.by_blocks);
   int stopped_by = 0;
-  if (run.events) {
+  if (!events) {
+    complain(events.error().message());
+  } else if (hasProcesses(events->facts(), recorded)) {
+    sayWhatIsMissing(events->facts(), recorded);
     // Whoever has ended it does not want it once more.
     if (options.counts && counted.by_blocks && run.end.signal == 0 && run.end.told == 0)
       stopped_by = runAgain(again, application, run.end,
                             fmt::format("{}/{}.output", options.directory, getpid()), counted.file);
-    readCounts(counted, *run.events, counted.by_blocks && !in_software, *peaks);
+    readCounts(counted, events->facts(), counted.by_blocks && !in_software, *peaks);
     const std::string lines = counted.file;
-    if (writeProfile(*run.events, options, std::move(counted))) {
+    if (writeProfile(events->source(), options, std::move(counted))) {
       fs::remove(recorded, error);
       if (!lines.empty()) fs::remove(lines, error);
     } else {

@@ -37,6 +37,13 @@ std::size_t guessesOn(const CriticalPath &path, const Dag &dag) {
 
 } // namespace
 
+void sortWork(std::vector<WorkSummary> &work) {
+  std::ranges::sort(work, [](const WorkSummary &a, const WorkSummary &b) {
+    return std::tuple(a.critical_ns, a.total_ns, b.name) >
+           std::tuple(b.critical_ns, b.total_ns, a.name);
+  });
+}
+
 DagSummary summarize(const ProgramDag &program, std::size_t steps) {
   DagSummary summary;
   const std::vector<ProgramNode> &nodes = program.nodes;
@@ -64,10 +71,11 @@ DagSummary summarize(const ProgramDag &program, std::size_t steps) {
       if (summary.is_critical[node]) work.critical_ns += program.dag.weight(node).work_ns;
     }
   }
-  std::ranges::sort(summary.work, [](const WorkSummary &a, const WorkSummary &b) {
-    return std::tuple(a.critical_ns, a.total_ns, b.name) >
-           std::tuple(b.critical_ns, b.total_ns, a.name);
-  });
+  summary.numbers = {
+      nodes.size(), program.dag.edges().size(),
+      static_cast<std::size_t>(std::ranges::count(program.dag.edges(), true, &Edge::is_guess)),
+      summary.path.nodes.size()};
+  sortWork(summary.work);
   constexpr std::size_t always = 20;
   const std::size_t pass = 2 * kFaster.size() * (nodes.size() + program.dag.edges().size() + 1);
   std::size_t left = std::max(always, steps / pass);
@@ -92,8 +100,13 @@ std::string textOf(const ProgramDag &program, const DagSummary &summary, std::si
                ? 0.0
                : 100.0 * static_cast<double>(ns) / static_cast<double>(summary.path.span_ns);
   };
-  std::string text = fmt::format("critical path: {} of {} nodes, {}\n", summary.path.nodes.size(),
-                                 program.nodes.size(), durationText(summary.path.span_ns));
+  const DagNumbers &numbers = summary.numbers;
+  std::string text = fmt::format("critical path: {} of {} nodes, {}\n", numbers.critical_nodes,
+                                 numbers.nodes, durationText(summary.path.span_ns));
+  if (summary.parts > 1)
+    text +=
+        fmt::format("  (a long run: the sum of {} parts, each with a critical path of its own)\n",
+                    summary.parts);
   if (!program.times.empty()) text += fmt::format("  ({})\n", program.times);
   const auto line = [&](std::string_view what, uint64_t ns) {
     text += fmt::format("  {:<34}{:>10}{:>7.1f} %\n", what, durationText(ns), share(ns));
@@ -108,7 +121,7 @@ std::string textOf(const ProgramDag &program, const DagSummary &summary, std::si
   if (summary.critical_guesses != 0)
     text +=
         fmt::format("{} of its {} steps {} guessed: who waited for whom is not recorded there\n",
-                    summary.critical_guesses, summary.path.nodes.size() - 1,
+                    summary.critical_guesses, numbers.critical_nodes - summary.parts,
                     summary.critical_guesses == 1 ? "is" : "are");
   text += fmt::format("if the GPU could start everything as soon as streams and events allow: {} "
                       "less ({:.1f} %)\n",
@@ -149,10 +162,11 @@ void writeHead(JsonWriter &json, const ProgramDag &program, const DagSummary &su
     if (!program.times.empty()) json.field("about_times", program.times);
     json.field("span_ns", summary.path.span_ns);
     json.field("begin_ns", program.begin_ns);
-    json.field("node_count", program.nodes.size());
-    json.field("edge_count", program.dag.edges().size());
-    json.field("guessed_edges", std::ranges::count(program.dag.edges(), true, &Edge::is_guess));
-    json.field("critical_nodes", summary.path.nodes.size());
+    if (summary.parts > 1) json.field("parts", summary.parts);
+    json.field("node_count", summary.numbers.nodes);
+    json.field("edge_count", summary.numbers.edges);
+    json.field("guessed_edges", summary.numbers.guessed_edges);
+    json.field("critical_nodes", summary.numbers.critical_nodes);
     json.field("critical_guesses", summary.critical_guesses);
     json.object("critical_ns", [&] {
       for (std::size_t i = 0; i < summary.critical_ns.size(); ++i)

@@ -26,8 +26,21 @@ struct WorkSummary {
   std::optional<Gains> gain_ns;
 };
 
+/// How many there are, in all parts of a run.
+struct DagNumbers {
+  std::size_t nodes = 0, edges = 0, guessed_edges = 0, critical_nodes = 0;
+  void operator+=(const DagNumbers &more) {
+    nodes += more.nodes;
+    edges += more.edges;
+    guessed_edges += more.guessed_edges;
+    critical_nodes += more.critical_nodes;
+  }
+};
+
 struct DagSummary {
   CriticalPath path;
+  DagNumbers numbers;
+  std::size_t parts = 1; ///< more than one: path and is_critical are those of the first
   std::vector<bool> is_critical;
   std::array<uint64_t, 5> critical_ns{}; ///< work on the critical path, by NodeKind
   uint64_t critical_delay_ns = 0;        ///< and time between the works
@@ -39,6 +52,9 @@ struct DagSummary {
 /// `steps`: over how many nodes and edges it goes at most to compute gains, for the most critical
 /// kernels and copies first; 20 of them are always computed.
 DagSummary summarize(const ProgramDag &program, std::size_t steps = 1'000'000'000);
+
+/// Most critical first, then most of all.
+void sortWork(std::vector<WorkSummary> &work);
 
 /// For people.
 std::string textOf(const ProgramDag &program, const DagSummary &summary, std::size_t rows);

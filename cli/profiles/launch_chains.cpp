@@ -111,8 +111,7 @@ std::map<std::string, Followers> followersIn(const ProgramDag &program) {
   return all;
 }
 
-void addLaunchOverhead(const ProgramDag &program, Profile &profile) {
-  const auto followers = followersIn(program);
+void addLaunchOverhead(const std::map<std::string, Followers> &followers, Profile &profile) {
   std::vector<Finding> &all = profile.findings.list;
   all.clear();
   for (ProfiledKernel &kernel : profile.kernels) {

@@ -16,6 +16,9 @@ struct Followers {
 std::map<std::string, Followers> followersIn(const ProgramDag &program);
 
 /// Adds a finding for each kernel that mostly begins and ends, and follows others.
-void addLaunchOverhead(const ProgramDag &program, Profile &profile);
+void addLaunchOverhead(const std::map<std::string, Followers> &followers, Profile &profile);
+inline void addLaunchOverhead(const ProgramDag &program, Profile &profile) {
+  addLaunchOverhead(followersIn(program), profile);
+}
 
 } // namespace fade::profile

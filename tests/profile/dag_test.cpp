@@ -2,6 +2,7 @@
 #include "analysis/critical_path/program_dag.h"
 #include "analysis/critical_path/queue_room.h"
 #include "analysis/critical_path/stream_order.h"
+#include "profiles/dag_parts.h"
 #include "profiles/dag_summary.h"
 
 #include <gtest/gtest.h>
@@ -228,6 +229,32 @@ TEST(Dag, WorkOfOneNameCountsTogether) {
   EXPECT_EQ(mostCritical(program), "A");
   EXPECT_EQ(summarize(program).work[0].critical_ns, 25u);
   EXPECT_EQ(summarize(program).work[0].count, 2u);
+}
+
+TEST(Dag, PartsOfALongRunAddUp) {
+  const ProgramDag first = programOf({{"A", 1, 0, 10}, {"B", 1, 10, 30}, {"C", 1, 30, 35}}, {});
+  const ProgramDag second = programOf({{"C", 1, 0, 40}, {"A", 2, 0, 30}}, {});
+  DagParts one;
+  one.add(first);
+  const DagSummary alone = one.takeSummary(), whole = summarize(first);
+  EXPECT_EQ(textOf(one.program(), alone, 15), textOf(first, whole, 15));
+  DagParts parts;
+  parts.add(first);
+  EXPECT_EQ(parts.end(), first.begin_ns + 35);
+  parts.add(second);
+  const DagSummary both = parts.takeSummary();
+  EXPECT_EQ(both.path.span_ns, 75u);
+  EXPECT_EQ(both.numbers.nodes, 5u);
+  EXPECT_EQ(both.numbers.critical_nodes, 4u);
+  EXPECT_EQ(parts.program().nodes.size(), 3u) << "those of the first";
+  std::map<std::string, std::array<uint64_t, 4>> work;
+  for (const WorkSummary &each : both.work)
+    work[parts.program().names[each.name]] = {each.count, each.total_ns, each.critical_ns,
+                                              each.gain_ns.value_or(Gains{})[2]};
+  EXPECT_EQ(work["A"], (std::array<uint64_t, 4>{2, 40, 10, 10}));
+  EXPECT_EQ(work["C"], (std::array<uint64_t, 4>{2, 45, 45, 15})) << "then the second A decides";
+  EXPECT_EQ(parts.program().names[both.work[0].name], "C");
+  EXPECT_NE(textOf(parts.program(), both, 15).find("the sum of 2 parts"), std::string::npos);
 }
 
 TEST(Dag, PartsOfAGraphAreToldByNameAndOrder) {
