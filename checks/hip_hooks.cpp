@@ -242,6 +242,7 @@ template <std::size_t Number, typename R, typename... A> struct Hook<Number, R(A
   static R noted(A... values) {
     if constexpr (isDoubtful(kName)) InitCheck::doubtHostCopies(); // before the first byte
     const R result = next(values...);
+    if (StreamCall::isCaptured()) return result;
     if constexpr (isRow(kName)) {
       if (result == 0) noteRowArguments(values...);
     } else if constexpr (isToDevice(kName)) {
@@ -347,6 +348,7 @@ void hookHip() {
   find(queries.stream_flags, "hipStreamGetFlags");
   find(queries.symbol_address, "hipGetSymbolAddress");
   find(queries.device_pointer, "hipHostGetDevicePointer");
+  find(queries.is_capturing, "hipStreamIsCapturing");
   setHipQueries(queries);
   const bool is_five = handle && !dlsym(handle, "hipGetDevicePropertiesR0600");
   const hip::FunctionTable table =

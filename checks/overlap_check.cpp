@@ -172,6 +172,7 @@ HostTalk talkOf(const EndedDispatch &dispatch) {
 /// Whether two commands are in order by HIP's rules; nothing if that is not known.
 std::optional<bool> isOrdered(const StreamOrder::Ptr &a, const StreamOrder::Ptr &b) {
   if (!a || !b || !StreamOrder::instance().isSure()) return std::nullopt;
+  if (a->issued == b->issued) return std::nullopt; // nodes of one launch of a graph
   return a->isOrderedWith(*b);
 }
 

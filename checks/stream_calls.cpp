@@ -21,6 +21,8 @@ HipQueries queries;
 
 thread_local unsigned depth = 0; ///< HIP's functions call each other
 thread_local StreamOrder::Ptr current_command;
+thread_local bool is_captured = false;
+std::atomic<bool> captures{false}; ///< some stream has been captured
 
 /// Each thread has a stream of its own that goes by the same name.
 uint64_t threadNumber() {
@@ -190,6 +192,16 @@ void unregister(uint64_t base, StreamOrder::Ptr command) {
 void setHipQueries(const HipQueries &to) { queries = to; }
 
 StreamOrder::Ptr StreamCall::current() { return current_command; }
+bool StreamCall::isCaptured() { return is_captured; }
+
+bool StreamCall::isIntoGraph() const {
+  constexpr uint64_t named = 2; // up to here handles have a meaning of their own
+  if (!captures || function_.stream < 0 || words_[function_.stream] <= named) return false;
+  uint32_t status = 0;
+  return queries.is_capturing &&
+         queries.is_capturing(reinterpret_cast<void *>(words_[function_.stream]), &status) == 0 &&
+         status != 0;
+}
 
 StreamOrder::Key StreamCall::key() const {
   constexpr uint64_t legacy = 1, per_thread = 2; // hipStreamLegacy, hipStreamPerThread
@@ -213,7 +225,20 @@ StreamCall::StreamCall(const StreamFunction &function, const uint64_t *words)
     : function_(function), words_(words), is_outermost_(depth++ == 0) {
   if (!is_outermost_) return;
   aside([&] {
+    if (is_captured = isIntoGraph(); is_captured) {
+      // What an event recorded there stands for is known to the graph alone.
+      constexpr uint64_t external = 1;
+      const bool is_record = function_.kind == StreamCallKind::event_record;
+      if (is_record) StreamOrder::instance().forgetEvent(words_[function_.event]);
+      if (is_record && hasPart(function_.name, "WithFlags") && words_[2] & external)
+        StreamOrder::instance().doubt();
+      return;
+    }
     switch (function_.kind) {
+    case StreamCallKind::begin_capture:
+      captures = true;
+      if (!queries.is_capturing) StreamOrder::instance().doubt();
+      break;
     case StreamCallKind::command:
     case StreamCallKind::waits:
       // hipMemcpyWithStream and hipMallocAsync, too: what comes later is behind them.
@@ -232,7 +257,7 @@ StreamCall::StreamCall(const StreamFunction &function, const uint64_t *words)
 
 StreamCall::~StreamCall() {
   --depth;
-  if (is_outermost_) current_command = nullptr;
+  if (is_outermost_) current_command = nullptr, is_captured = false;
 }
 
 void StreamCall::noteUse(const StreamOrder::Key &stream) {
@@ -264,8 +289,10 @@ void StreamCall::noteUse(const StreamOrder::Key &stream) {
 }
 
 void StreamCall::done(uint32_t result) {
-  if (!is_outermost_ || result != 0) return;
+  if (!is_outermost_ || result != 0 || is_captured) return;
   aside([&] {
+    // An event of a captured stream takes the stream that waits for it into the graph.
+    if (function_.kind == StreamCallKind::event_wait && isIntoGraph()) return;
     StreamOrder &order = StreamOrder::instance();
     const std::string_view name = function_.name;
     switch (function_.kind) {

@@ -24,6 +24,7 @@ enum class StreamCallKind : uint8_t {
   all_saw,
   host_register,
   host_unregister,
+  begin_capture, ///< what comes into the stream is not done, but becomes part of a graph
   doubt,
 };
 
@@ -53,13 +54,18 @@ constexpr int argumentOf(std::string_view parameters, std::string_view type) {
 constexpr StreamCallKind streamCallKind(std::string_view name, std::string_view group,
                                         bool has_stream) {
   using enum StreamCallKind;
-  for (const std::string_view part :
-       {"GraphLaunch", "BeginCapture", "AddCallback", "LaunchHostFunc", "WaitValue", "WriteValue",
-        "BatchMemOp", "ExternalSemaphoresAsync", "IpcOpenEventHandle", "MultiDevice", "LaunchByPtr",
-        "KernelExC", "LaunchKernelEx"})
+  for (const std::string_view part : {"AddCallback", "LaunchHostFunc", "WaitValue", "WriteValue",
+                                      "BatchMemOp", "ExternalSemaphoresAsync", "IpcOpenEventHandle",
+                                      "MultiDevice", "LaunchByPtr", "KernelExC", "LaunchKernelEx"})
     if (hasPart(name, part) && !hasPart(name, "hipGraphAdd") && !hasPart(name, "Node"))
       return doubt;
   if (name == "hipSetDevice") return doubt;
+  // Nodes of a graph that record events, or wait for them; of any kind; for other processes.
+  for (const std::string_view part :
+       {"EventRecordNode", "EventWaitNode", "hipGraphAddNode", "ExternalSemaphoresSignalNode"})
+    if (hasPart(name, part) && !hasPart(name, "Get")) return doubt;
+  if (hasPart(name, "BeginCapture")) return begin_capture;
+  if (hasPart(name, "hipGraphLaunch")) return command;
   if (name.starts_with("hipStreamCreate") || name == "hipExtStreamCreateWithCUMask") return create;
   if (name == "hipStreamDestroy") return destroy;
   if (name.starts_with("hipStreamSynchronize") || name.starts_with("hipStreamQuery"))
@@ -102,10 +108,13 @@ public:
 
   /// What this thread is putting into a stream at the moment.
   static StreamOrder::Ptr current();
+  /// What it calls at the moment goes into a graph: nothing is copied, allocated or freed yet.
+  static bool isCaptured();
 
 private:
   StreamOrder::Key key() const;
   void noteUse(const StreamOrder::Key &stream);
+  bool isIntoGraph() const;
 
   const StreamFunction &function_;
   const uint64_t *words_;
@@ -118,6 +127,7 @@ struct HipQueries {
   uint32_t (*stream_flags)(void *stream, uint32_t *flags) = nullptr;
   uint32_t (*symbol_address)(void **address, const void *symbol) = nullptr;
   uint32_t (*device_pointer)(void **address, void *host, uint32_t flags) = nullptr;
+  uint32_t (*is_capturing)(void *stream, uint32_t *status) = nullptr;
 };
 void setHipQueries(const HipQueries &queries);
 

@@ -84,7 +84,14 @@ TEST(StreamCalls, AreKnownByNameAndParameters) {
   static_assert(streamFunction("hipMemcpy", "copy", "dst:void*").kind == StreamCallKind::waits);
   static_assert(
       streamFunction("hipGraphLaunch", "graph", "graphExec:hipGraphExec_t, stream:hipStream_t")
-          .kind == StreamCallKind::doubt);
+          .kind == StreamCallKind::command);
+  static_assert(
+      streamFunction("hipStreamBeginCapture", "graph", "stream:hipStream_t, m:int").kind ==
+      StreamCallKind::begin_capture);
+  static_assert(streamFunction("hipGraphAddEventWaitNode", "graph", "node:hipGraphNode_t*").kind ==
+                StreamCallKind::doubt);
+  static_assert(streamFunction("hipGraphAddKernelNode", "graph", "node:hipGraphNode_t*").kind ==
+                StreamCallKind::none);
   static_assert(streamFunction("hipStreamGetFlags", "stream", "stream:hipStream_t, f:int*").kind ==
                 StreamCallKind::none);
   static_assert(streamFunction("hipMemcpy_spt", "copy", "dst:void*").per_thread);
