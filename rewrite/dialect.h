@@ -39,8 +39,12 @@ public:
   }
 
   const char *add() const { return major_ == 9 ? "v_add_u32_e32" : "v_add_nc_u32_e32"; }
-  const char *subtractFrom() const { return major_ == 9 ? "v_subrev_u32_e32" : "v_subrev_nc_u32_e32"; }
-  const char *addWithCarry() const { return major_ == 9 ? "v_addc_co_u32_e64" : "v_add_co_ci_u32_e64"; }
+  const char *subtractFrom() const {
+    return major_ == 9 ? "v_subrev_u32_e32" : "v_subrev_nc_u32_e32";
+  }
+  const char *addWithCarry() const {
+    return major_ == 9 ? "v_addc_co_u32_e64" : "v_add_co_ci_u32_e64";
+  }
   const char *multiplyAdd() const { return major_ >= 12 ? "v_mad_co_i64_i32" : "v_mad_i64_i32"; }
 
   std::string loadScalars(unsigned count, const std::string &to, const std::string &base,

@@ -115,7 +115,8 @@ bool LaunchRegisters::fits(unsigned vectors) const {
   return !found || found->workgroups != 0;
 }
 
-std::array<uint8_t, codeobj::kDescriptorSize> LaunchRegisters::descriptor(const Needs &needs) const {
+std::array<uint8_t, codeobj::kDescriptorSize>
+LaunchRegisters::descriptor(const Needs &needs) const {
   std::array<uint8_t, codeobj::kDescriptorSize> bytes{};
   const auto original = object_.elf().atAddress(kernel_.descriptor_address, 0);
   std::copy_n(original->begin(), bytes.size(), bytes.begin());

@@ -34,7 +34,7 @@ enum Lane : unsigned {
 };
 
 // What the routine is told about an access.
-constexpr unsigned kMayBeArgument = 0, kMayBePrivate = 1; // bits
+constexpr unsigned kMayBeArgument = 0, kMayBePrivate = 1, kMayBeOutside = 2; // bits
 
 constexpr uint32_t headerOf(uint32_t words, uint32_t kind, uint32_t encoding) {
   return words | kind << 16 | encoding << 24;
@@ -44,21 +44,22 @@ constexpr uint32_t headerOf(uint32_t words, uint32_t kind, uint32_t encoding) {
 bool writesScalars(std::string_view line) {
   constexpr std::array<std::string_view, 7> others = {"s_cmp",  "s_bitcmp", "s_nop", "s_sleep",
                                                       "s_load", "s_setpc",  "s_wait"};
-  return line.starts_with("s_") &&
-         std::ranges::none_of(others, [&](std::string_view other) { return line.starts_with(other); });
+  return line.starts_with("s_") && std::ranges::none_of(others, [&](std::string_view other) {
+           return line.starts_with(other);
+         });
 }
 
 /// Scalar registers that the routine uses. Those of the kernel are saved meanwhile.
 class Scalars {
 public:
-  unsigned back = 0;     ///< pair: where the routine returns to
-  unsigned site = 0;     ///< pair: number of the site, and what is known of the access
-  unsigned exec = 0;     ///< pair: lanes that were active
-  unsigned control = 0;  ///< pair: address
-  unsigned base = 0;     ///< pair: address of the first lane
-  unsigned ring = 0;     ///< four: address and mask
-  unsigned t = 0;        ///< pair: temporary
-  unsigned lanes = 0;    ///< pair: of the record
+  unsigned back = 0;    ///< pair: where the routine returns to
+  unsigned site = 0;    ///< pair: number of the site, and what is known of the access
+  unsigned exec = 0;    ///< pair: lanes that were active
+  unsigned control = 0; ///< pair: address
+  unsigned base = 0;    ///< pair: address of the first lane
+  unsigned ring = 0;    ///< four: address and mask
+  unsigned t = 0;       ///< pair: temporary
+  unsigned lanes = 0;   ///< pair: of the record
   unsigned scc = 0, stride = 0, header = 0, position = 0, size = 0;
 
   std::vector<unsigned> saved; ///< in lanes from kFirstSaved on; those of calls come first
@@ -69,7 +70,8 @@ public:
 class RecordingWriter {
 public:
   RecordingWriter(const RecordingRequest &request, Assembler &assembler)
-      : in_(request), dialect_(request.object.target(), request.kernel.descriptor.wavefront_size == 32),
+      : in_(request),
+        dialect_(request.object.target(), request.kernel.descriptor.wavefront_size == 32),
         launch_(request.object, request.kernel), start_(launch_.withWorkgroup()),
         copy_(request.object, request.program, request.address, assembler),
         routine_(copy_.label()) {}
@@ -99,7 +101,8 @@ private:
   Status chooseRegisters() {
     constexpr unsigned aligned = 2, of_work_items = 3; // pairs; v0 to v2
     v_ = std::max((launch_.firstVector() + aligned - 1) / aligned * aligned, of_work_items + 1);
-    if (v_ + kVectorCount > kVectorRegisters) return Error::of("it leaves no vector registers free");
+    if (v_ + kVectorCount > kVectorRegisters)
+      return Error::of("it leaves no vector registers free");
     if (!launch_.fits(v_ + kVectorCount))
       return Error::of("with more vector registers its workgroups would not fit");
     used_ = in_.program.used();
@@ -108,11 +111,12 @@ private:
       if (at != in_.program.instructions.end()) read_at_sites_ |= at->second.reads;
     }
     // What a call overwrites before the routine saves the rest.
-    const bool is_complete =
-        take(2, s_.back, true) && take(2, s_.site, true) && (s_.saved_by_calls = savedCount(), true) &&
-        take(4, s_.ring) && take(2, s_.exec) && take(2, s_.control) && take(2, s_.base) &&
-        take(2, s_.t) && take(2, s_.lanes) && take(1, s_.scc) && take(1, s_.stride) &&
-        take(1, s_.header) && take(1, s_.position) && take(1, s_.size);
+    const bool is_complete = take(2, s_.back, true) && take(2, s_.site, true) &&
+                             (s_.saved_by_calls = savedCount(), true) && take(4, s_.ring) &&
+                             take(2, s_.exec) && take(2, s_.control) && take(2, s_.base) &&
+                             take(2, s_.t) && take(2, s_.lanes) && take(1, s_.scc) &&
+                             take(1, s_.stride) && take(1, s_.header) && take(1, s_.position) &&
+                             take(1, s_.size);
     if (!is_complete) return Error::of("it leaves too few scalar registers free");
     return Done{};
   }
@@ -153,7 +157,8 @@ private:
       if (i.mnemonic == "s_set_gpr_idx_on") is_on = true;
       if (i.mnemonic == "s_set_gpr_idx_off") is_on = false;
       if (is_on && (isSite(address) || i.flow != Flow::next))
-        return Error::of(fmt::format("{} at {:#x} while registers are indexed", i.mnemonic, address));
+        return Error::of(
+            fmt::format("{} at {:#x} while registers are indexed", i.mnemonic, address));
     }
     return Done{};
   }
@@ -285,7 +290,8 @@ private:
     if (archOf(in_.object.target())->packed_ids) {
       // As the original sees it: without what it does not ask for.
       if (d.system.workitem_id < 2)
-        put({fmt::format("v_and_b32_e32 v0, {:#x}, v0", d.system.workitem_id == 0 ? 0x3ff : 0xfffff)});
+        put({fmt::format("v_and_b32_e32 v0, {:#x}, v0",
+                         d.system.workitem_id == 0 ? 0x3ff : 0xfffff)});
       return;
     }
     for (const unsigned y_or_z : {1u, 2u}) {
@@ -372,9 +378,9 @@ private:
           offsetof(fade_wave_begin, module));
     storeWorkgroup();
     const uint32_t flags = dialect_.isWave32() ? FADE_WAVE_IS_WAVE32 : 0;
-    put({fmt::format("s_mov_b32 s{}, {:#x}", s_.header,
-                     headerOf(sizeof(fade_wave_begin) / FADE_RECORD_ALIGN, FADE_RECORD_WAVE_BEGIN,
-                              flags))});
+    put({fmt::format(
+        "s_mov_b32 s{}, {:#x}", s_.header,
+        headerOf(sizeof(fade_wave_begin) / FADE_RECORD_ALIGN, FADE_RECORD_WAVE_BEGIN, flags))});
     if (dialect_.hasXcc())
       put({fmt::format("s_getreg_b32 s{}, hwreg(HW_REG_XCC_ID, 0, 4)", s_.t),
            fmt::format("s_lshl_b32 s{0}, s{0}, {1}", s_.t, 24 + FADE_WAVE_XCC_SHIFT),
@@ -430,19 +436,20 @@ private:
     return Done{};
   }
 
-  Status callRoutine(const Instruction &i, uint32_t site) {
-    const auto accesses =
-        addressesOf(in_.object, i, dialect_, {v_ + kAddress, v_ + kData, s_.site});
+  Status callRoutine(const Instruction &i, const RecordingRequest::Site &site) {
+    const auto accesses = addressesOf(
+        in_.object, i, dialect_, {v_ + kAddress, v_ + kData, v_ + kExpected, s_.site}, site.bytes);
     if (!accesses) return accesses.error();
     ++out_.sites;
     save(0, s_.saved_by_calls);
     for (const AccessAddress &access : *accesses) {
       copy_.put(access.lines);
       if (dialect_.major() >= 11) settle();
-      put({fmt::format("s_mov_b32 s{}, {:#x}", s_.site, site),
+      put({fmt::format("s_mov_b32 s{}, {:#x}", s_.site, site.number),
            fmt::format("s_movk_i32 s{}, {}", s_.site + 1,
                        unsigned{access.may_be_argument} << kMayBeArgument |
-                           unsigned{access.may_be_private} << kMayBePrivate)});
+                           unsigned{access.may_be_private} << kMayBePrivate |
+                           unsigned{access.may_be_outside} << kMayBeOutside)});
       copy_.jump(fmt::format("s_call_b64 {},", scalarPair(s_.back)), routine_);
     }
     restore(0, s_.saved_by_calls);
@@ -480,6 +487,7 @@ private:
                      dialect_.lanes(s_.t))});
     copy_.jump("s_cbranch_execz", out);
     copy_.place(is_shared);
+    filterBuffers(out);
     put({fmt::format("v_readfirstlane_b32 s{}, {}", s_.base, v(kAddress)),
          fmt::format("v_readfirstlane_b32 s{}, {}", s_.base + 1, v(kAddress + 1))});
     settle();
@@ -489,6 +497,37 @@ private:
     leaveIfWithin(kArguments, std::max(in_.kernel.descriptor.kernarg_size, least), out);
     if (in_.kernel.descriptor.user_sgprs.dispatch_ptr) leaveIfWithin(kPacket, packet, out);
     copy_.place(is_wanted);
+  }
+
+  /// Lanes with that in the upper halves of their addresses, in s_.t.
+  void findLanes(const char *comparison, int upper) {
+    put({fmt::format("{} {}, {}, {}", comparison, dialect_.lanes(s_.t), upper, v(kAddress + 1))});
+    settle();
+  }
+  /// What is not understood counts as dropped, as a whole.
+  void filterBuffers(CopiedCode::Label out) {
+    const CopiedCode::Label is_no_buffer = copy_.label(), is_understood = copy_.label();
+    put({fmt::format("s_bitcmp1_b32 s{}, {}", s_.site + 1, kMayBeOutside)});
+    copy_.jump("s_cbranch_scc0", is_no_buffer);
+    findLanes("v_cmp_eq_u32_e64", kNotUnderstood);
+    put({dialect_.isWave32() ? fmt::format("s_cmp_eq_u32 s{}, 0", s_.t)
+                             : fmt::format("s_cmp_eq_u64 {}, 0", scalarPair(s_.t))});
+    copy_.jump("s_cbranch_scc1", is_understood);
+    execTo("1");
+    moveTo(kData, "1");
+    moveTo(kData + 1, "0");
+    moveTo(kOffset, "0");
+    put({dialect_.addReturning(v_ + kData, v_ + kOffset, v_ + kData, s_.control,
+                               offsetof(fade_control, dropped))});
+    wait(&Dialect::waitForVectors);
+    copy_.jump("s_branch", out);
+    copy_.place(is_understood);
+    findLanes("v_cmp_ne_u32_e64", kOutside);
+    put({fmt::format("{0} {1}, {1}, {2}", dialect_.ofLanes("s_and"), dialect_.exec(),
+                     dialect_.lanes(s_.t))});
+    copy_.jump("s_cbranch_execz", out);
+    if (dialect_.major() >= 11) settle();
+    copy_.place(is_no_buffer);
   }
 
   /// Finds out whether the addresses are on a line, and how large the record is.
@@ -530,7 +569,8 @@ private:
     put({fmt::format("s_cmp_lg_u32 s{}, 0", s_.stride),
          fmt::format("s_cselect_b32 s{}, 1, 0", s_.header),
          fmt::format("s_lshl_b32 s{0}, s{0}, 24", s_.header),
-         fmt::format("s_or_b32 s{0}, s{0}, {1:#x}", s_.header, headerOf(words, FADE_RECORD_ACCESS, 0)),
+         fmt::format("s_or_b32 s{0}, s{0}, {1:#x}", s_.header,
+                     headerOf(words, FADE_RECORD_ACCESS, 0)),
          fmt::format("s_movk_i32 s{}, {}", s_.size, sizeof(fade_record))});
     copy_.jump("s_branch", is_known);
     copy_.place(is_raw);

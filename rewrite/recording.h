@@ -26,9 +26,12 @@ struct RecordingRequest {
   const codeobj::CodeObject &object;
   const codeobj::Kernel &kernel;
   const Program &program;
-  std::map<uint64_t, uint32_t> sites; ///< of accesses, by address
-  uint64_t module = 0;                ///< id of their site table
-  uint64_t address = 0;               ///< where the copy will be; a multiple of 256
+  struct Site {
+    uint32_t number = 0, bytes = 0;
+  };
+  std::map<uint64_t, Site> sites; ///< of accesses, by address
+  uint64_t module = 0;            ///< id of their site table
+  uint64_t address = 0;           ///< where the copy will be; a multiple of 256
 };
 
 /// An error says why the kernel cannot be copied.

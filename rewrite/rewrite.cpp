@@ -160,7 +160,12 @@ private:
       const uint64_t address = access.address - (is_lds_side ? kLdsSide : 0);
       if (!work.program.instructions.contains(address)) continue;
       if (is_lds_side) return Error::of(fmt::format("a load into LDS at {:#x}", address));
-      request.sites[address] = access.site;
+      fade_sites header;
+      std::memcpy(&header, table.data(), sizeof header);
+      fade_site site;
+      std::memcpy(&site, table.data() + header.sites_offset + access.site * sizeof site,
+                  sizeof site);
+      request.sites[address] = {access.site, site.size};
     }
     auto code = makeRecording(request, assemblerFor(work.kernel));
     if (!code) return std::move(code).error();

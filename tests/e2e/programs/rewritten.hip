@@ -83,6 +83,36 @@ __global__ void spilling(const float *in, float *out, int n) {
   if (i < n) out[i] = sum;
 }
 
+// Through descriptors, as Triton and Tensile do it.
+typedef unsigned Words __attribute__((ext_vector_type(4)));
+typedef float Floats __attribute__((ext_vector_type(4)));
+__device__ float load1(Words buffer, int offset, int scalar_offset,
+                       int cache) __asm("llvm.amdgcn.raw.buffer.load.f32");
+__device__ Floats load4(Words buffer, int offset, int scalar_offset,
+                        int cache) __asm("llvm.amdgcn.raw.buffer.load.v4f32");
+__device__ void store1(float value, Words buffer, int offset, int scalar_offset,
+                       int cache) __asm("llvm.amdgcn.raw.buffer.store.f32");
+
+__device__ __forceinline__ Words bufferOf(const float *at, int n) {
+#if defined(__GFX9__)
+  constexpr unsigned kind = 0x27000;
+#elif defined(__GFX10__)
+  constexpr unsigned kind = 0x31014000;
+#else
+  constexpr unsigned kind = 0x31004000;
+#endif
+  const auto address = reinterpret_cast<unsigned long>(at);
+  return {static_cast<unsigned>(address), static_cast<unsigned>(address >> 32) & 0xffff,
+          static_cast<unsigned>(n * sizeof(float)), kind};
+}
+
+__global__ void through_buffers(const float *in, float *out, int n, int first) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  const Words from = bufferOf(in, n), to = bufferOf(out, n);
+  const Floats four = load4(from, i * 16, 0, 0); // three quarters of the lanes are outside
+  store1(four.x + four.w + load1(from, i * 4 + 20, first * 4, 0), to, i * 4, 0, 0);
+}
+
 __global__ void without_arguments() { found[2] += threadIdx.x == 3; }
 
 int main() {
@@ -121,6 +151,8 @@ int main() {
   show("recursive");
   spilling<<<4, 256>>>(in, out, n);
   show("spilling");
+  through_buffers<<<4, 256>>>(in, out, n, 2);
+  show("through_buffers");
   without_arguments<<<1, 64>>>();
   show("without_arguments");
 }
