@@ -137,6 +137,8 @@ struct AllocationInfo {
 
 /// With a WaitCounter: of a GPU that waits for each by itself (gfx12).
 constexpr uint32_t kCountersApart = 1u << 8;
+/// Finding::space of check `wait`: a load to LDS is under way, and the address is a byte there.
+constexpr uint32_t kUnwaitedLds = 2;
 
 struct Finding {
   uint32_t check, problem, space, waves; ///< waves: sync, how many came; wait: WaitCounter;

@@ -170,6 +170,8 @@ void GroupCheck::halves(const ObservedWave &wave, const ObservedAccess &access,
 
 void GroupCheck::lds(const ObservedWave &wave, const ObservedAccess &access, const LaneSpan &span,
                      Reporter &reporter) {
+  if (!waits_.empty() && !waits_[wave.number].loadsToLds(access))
+    for (WaitCheck &each : waits_) each.usesLds(wave, access, reporter);
   if (has_halves_) halves(wave, access, reporter);
   if (!has_shadow_) return;
   const bool races = options_->has(Check::race) && has_several_waves_;

@@ -1,6 +1,7 @@
 #include "checks/wait_check.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace fade::checks {
 
@@ -18,6 +19,8 @@ void WaitCheck::begin(std::string_view gpu) {
   for (auto &queue : queues_) queue.clear();
   pending_.fill(0);
   pending_count_ = 0;
+  issued_ = 0;
+  loads_to_lds_ = 0;
 }
 
 /// The first register of a range that a load still writes; 0 if there is none.
@@ -36,6 +39,19 @@ bool WaitCheck::isSafe(const ObservedInstruction &instruction, Number number) co
   const WaitCounter before = loads_[number - first_].counter;
   return before == instruction.counter &&
          (before == WaitCounter::vector || before == WaitCounter::lds);
+}
+
+/// How many may be left in its counter when a load is done.
+uint64_t WaitCheck::stillLeft(Number number) const {
+  const WaitCounter counter = load(number).counter;
+  const Queue which = counter == WaitCounter::vector ? Queue::vector
+                      : counter == WaitCounter::lds  ? ldsQueue()
+                                                     : Queue::scalar;
+  const auto &queue = queues_[static_cast<std::size_t>(which)];
+  const bool in_order = counter != WaitCounter::flat &&
+                        std::ranges::all_of(queue, [&](Number n) { return isInOrder(n); });
+  const auto position = std::ranges::find(queue, number);
+  return in_order ? static_cast<uint64_t>(queue.end() - position) - 1 : 0;
 }
 
 void WaitCheck::registers(const ObservedWave &wave, const ObservedInstruction &instruction,
@@ -61,7 +77,49 @@ void WaitCheck::registers(const ObservedWave &wave, const ObservedInstruction &i
         report(wave, instruction, number, instruction.writes[i], at, false, reporter);
     }
   }
+  issued_ = 0;
   if (instruction.counter != WaitCounter::none) issue(instruction);
+}
+
+/// Loads to LDS are counted with other loads; no other access to LDS is.
+bool WaitCheck::loadsToLds(const ObservedAccess &access) {
+  if (!issued_ || access.kind != AccessKind::store || load(issued_).counter != WaitCounter::vector)
+    return false;
+  std::vector<Bytes> &bytes = load(issued_).lds;
+  loads_to_lds_ += bytes.empty() && access.lanes;
+  for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
+    const uint64_t first = access.address[std::countr_zero(lanes)];
+    if (!bytes.empty() && bytes.back().end == first)
+      bytes.back().end += access.size;
+    else
+      bytes.push_back({first, first + access.size});
+  }
+  return true;
+}
+
+void WaitCheck::usesLds(const ObservedWave &wave, const ObservedAccess &access,
+                        Reporter &reporter) {
+  if (!loads_to_lds_) return;
+  for (Number number = first_; number - first_ < loads_.size(); ++number) {
+    const Load &one = load(number);
+    if (!one.counters) continue;
+    for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
+      const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+      const uint64_t first = access.address[lane], end = first + access.size;
+      const auto written = std::ranges::find_if(
+          one.lds, [&](const Bytes &b) { return b.first < end && first < b.end; });
+      if (written == one.lds.end()) continue;
+      Finding f = reporter.begin(Check::wait, Problem::unwaited);
+      f.place = reporter.place(wave, lane, access.pc, access.kind, access.size);
+      f.other = reporter.place(wave, lane, one.pc, AccessKind::load, access.size);
+      f.space = kUnwaitedLds;
+      f.address = std::max(first, written->first);
+      f.waves = static_cast<uint32_t>(one.counter) | (lds_apart_ ? kCountersApart : 0);
+      f.limit = stillLeft(number);
+      reporter.report(f);
+      return;
+    }
+  }
 }
 
 void WaitCheck::issue(const ObservedInstruction &instruction) {
@@ -87,6 +145,7 @@ void WaitCheck::issue(const ObservedInstruction &instruction) {
         pending_[s] = number;
       }
   loads_.push_back(std::move(one));
+  issued_ = number;
   // Counters end somewhere; then hardware waits by itself.
   constexpr std::size_t most = 64;
   for (auto &queue : queues_)
@@ -98,6 +157,8 @@ void WaitCheck::issue(const ObservedInstruction &instruction) {
 }
 
 void WaitCheck::finish(Number number) {
+  loads_to_lds_ -= !load(number).lds.empty();
+  if (issued_ == number) issued_ = 0;
   for (const ObservedRange &range : load(number).writes)
     for (unsigned i = 0; i < range.count; ++i)
       if (const std::size_t s = slot(range.vector, range.first + i);
@@ -134,15 +195,7 @@ void WaitCheck::report(const ObservedWave &wave, const ObservedInstruction &inst
   f.space = range.vector ? 1 : 0;
   f.address = at;
   f.waves = static_cast<uint32_t>(one.counter) | (lds_apart_ ? kCountersApart : 0);
-  // How many may be left when this one is done.
-  const Queue which = one.counter == WaitCounter::vector ? Queue::vector
-                      : one.counter == WaitCounter::lds  ? ldsQueue()
-                                                         : Queue::scalar;
-  const auto &queue = queues_[static_cast<std::size_t>(which)];
-  const bool in_order = one.counter != WaitCounter::flat &&
-                        std::ranges::all_of(queue, [&](Number n) { return isInOrder(n); });
-  const auto position = std::ranges::find(queue, number);
-  f.limit = in_order ? static_cast<uint64_t>(queue.end() - position) - 1 : 0;
+  f.limit = stillLeft(number);
   reporter.report(f);
 }
 

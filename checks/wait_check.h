@@ -1,4 +1,5 @@
-// wait: registers that are used while a load into them is still under way.
+// wait: registers that are used while a load into them is still under way, and LDS while a load
+// to it is.
 //
 // A load returns when it likes; the program waits for it with s_waitcnt, which names counters, or
 // on gfx12 with an instruction for each: there LDS has a counter of its own. What
@@ -24,14 +25,22 @@ public:
   void registers(const ObservedWave &wave, const ObservedInstruction &instruction,
                  Reporter &reporter);
   void wait(const ObservedWait &wait);
+  /// Whether an access to LDS is that of the load which this wave has issued last.
+  bool loadsToLds(const ObservedAccess &access);
+  /// An access to LDS by this wave or by another one of its workgroup.
+  void usesLds(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
 
 private:
+  struct Bytes {
+    uint64_t first, end;
+  };
   /// An instruction that is not done yet.
   struct Load {
     uint64_t pc = 0;
     WaitCounter counter = WaitCounter::none;
     std::vector<ObservedRange> writes;
-    unsigned counters = 0; ///< in which it still counts
+    unsigned counters = 0;    ///< in which it still counts
+    std::vector<Bytes> lds{}; ///< that it writes
   };
   using Number = uint32_t; ///< of a load, from 1
   enum class Queue : uint8_t { vector, stores, scalar, lds, count };
@@ -44,6 +53,7 @@ private:
   void finish(Number number);
   bool isInOrder(Number number) const;
   Number pendingIn(const ObservedRange &range, unsigned &at) const;
+  uint64_t stillLeft(Number number) const;
   bool isSafe(const ObservedInstruction &instruction, Number number) const;
   void report(const ObservedWave &wave, const ObservedInstruction &instruction, Number number,
               const ObservedRange &range, unsigned at, bool reads, Reporter &reporter);
@@ -57,6 +67,8 @@ private:
   std::array<std::deque<Number>, static_cast<std::size_t>(Queue::count)> queues_;
   std::array<Number, 512 + 256> pending_{}; ///< by register: who writes it
   unsigned pending_count_ = 0;
+  Number issued_ = 0;         ///< by the instruction that was seen last
+  unsigned loads_to_lds_ = 0; ///< that are under way
 };
 
 } // namespace fade::checks

@@ -169,6 +169,8 @@ std::string memoryText(const FoundFinding &f) {
 
 std::string registerName(const Finding &f) {
   constexpr uint64_t accumulators = 256, vcc_lo = 106, vcc_hi = 107, m0 = 124;
+  if (f.space == kUnwaitedLds && static_cast<Check>(f.check) == Check::wait)
+    return fmt::format("byte {} of LDS", grouped(f.address));
   if (f.space)
     return f.address < accumulators ? fmt::format("v{}", f.address)
                                     : fmt::format("a{}", f.address - accumulators);

@@ -195,6 +195,40 @@ CASE(in_a_loop, (int *out, const int *in)) {
   out[threadIdx.x] = sum + next;
 }
 
+// Memory that is loaded to LDS, where it is read too early; other GPUs have no such loads.
+#if defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__)
+#define LOAD_TO_LDS "s_mov_b32 m0, %2\n s_nop 0\n global_load_lds_dword %1, off\n "
+#elif defined(__GFX9__)
+#define LOAD_TO_LDS "s_mov_b32 m0, %2\n s_nop 0\n global_load_dword %1, off lds\n "
+#endif
+CASE(loaded_to_lds, (int *out, const int *in)) {
+  __shared__ int tile[64];
+  int v = 0;
+#ifdef LOAD_TO_LDS
+  const int at = 4 * threadIdx.x;
+  if (broken) {
+    asm volatile(LOAD_TO_LDS "ds_read_b32 %0, %3\n s_waitcnt vmcnt(0) lgkmcnt(0)" : "=&v"(v) : "v"(in + threadIdx.x), "s"(0), "v"(at) : "memory"); // finds: wait on gfx9
+  } else {
+    asm volatile(LOAD_TO_LDS "s_waitcnt vmcnt(0)\n ds_read_b32 %0, %3\n s_waitcnt lgkmcnt(0)" : "=&v"(v) : "v"(in + threadIdx.x), "s"(0), "v"(at) : "memory");
+  }
+#endif
+  out[threadIdx.x] = v + (in == nullptr ? tile[threadIdx.x] : 0);
+}
+// The barrier does not wait for loads: another wave reads what is still under way.
+CASE(loaded_for_others, (int *out, const int *in)) {
+  __shared__ int tile[128];
+  int v = 0;
+#ifdef LOAD_TO_LDS
+  const int at = 4 * ((threadIdx.x + 64) % 128), wave = __builtin_amdgcn_readfirstlane(threadIdx.x / 64 * 256);
+  if (broken) {
+    asm volatile(LOAD_TO_LDS "s_barrier\n ds_read_b32 %0, %3\n s_waitcnt vmcnt(0) lgkmcnt(0)" : "=&v"(v) : "v"(in + threadIdx.x), "s"(wave), "v"(at) : "memory"); // finds: wait on gfx9
+  } else {
+    asm volatile(LOAD_TO_LDS "s_waitcnt vmcnt(0)\n s_barrier\n ds_read_b32 %0, %3\n s_waitcnt lgkmcnt(0)" : "=&v"(v) : "v"(in + threadIdx.x), "s"(wave), "v"(at) : "memory");
+  }
+#endif
+  out[threadIdx.x] = v + (in == nullptr ? tile[threadIdx.x] : 0);
+}
+
 template <bool broken> int run() {
   Device<int> out(1024), in(1024);
   Device<int *> pointers(1);
@@ -208,6 +242,8 @@ template <bool broken> int run() {
   atomic_result<broken><<<1, 64>>>(out.data, in.data);
   wrong_counter<broken><<<1, 64>>>(out.data, in.data);
   lds_atomic<broken><<<1, 64>>>(out.data);
+  loaded_to_lds<broken><<<1, 64>>>(out.data, in.data);
+  loaded_for_others<broken><<<1, 128>>>(out.data, in.data);
   finish();
   HIP(hipMemcpy(pointers.data, &in.data, sizeof in.data, hipMemcpyHostToDevice));
   pointer_chase<broken><<<1, 64>>>(out.data, pointers.data);

@@ -26,6 +26,20 @@ public:
     check_.registers(wave_, in, reporter_);
     return reporter_.reported() != before;
   }
+  /// Accesses of 4 bytes to LDS, `first` and behind it, by all lanes; whether they are reported.
+  bool lds(AccessKind kind, uint64_t first) {
+    uint64_t addresses[64];
+    for (unsigned i = 0; i < 64; ++i) addresses[i] = first + 4 * i;
+    ObservedAccess access;
+    access.space = AccessSpace::lds;
+    access.kind = kind;
+    access.lanes = ~uint64_t{0};
+    access.address = addresses;
+    access.size = 4;
+    const uint64_t before = reporter_.reported();
+    if (!check_.loadsToLds(access)) check_.usesLds(wave_, access, reporter_);
+    return reporter_.reported() != before;
+  }
   bool use(ObservedRange range) { return run(WaitCounter::none, {}, {range}); }
   void vmcnt(uint32_t n) { wait(&ObservedWait::vector, n); }
   void lgkmcnt(uint32_t n) { wait(&ObservedWait::scalar, n); }
@@ -132,6 +146,35 @@ TEST(Wait, ARegisterMayBeLoadedTwiceButNotOverwritten) {
   EXPECT_FALSE(w.run(WaitCounter::vector, {v(1)}, {v(1)})); // the other half of it
   EXPECT_TRUE(w.run(WaitCounter::none, {v(1)}));
   EXPECT_TRUE(w.run(WaitCounter::lds, {v(1)})); // another counter
+}
+
+TEST(Wait, LdsThatIsLoadedFromMemory) {
+  Wave w("gfx950");
+  const auto load = [&](uint64_t to) {
+    EXPECT_FALSE(w.run(WaitCounter::vector, {}));
+    EXPECT_FALSE(w.lds(AccessKind::store, to)); // its own
+  };
+  const auto read = [&](uint64_t at) {
+    EXPECT_FALSE(w.run(WaitCounter::lds, {v(1)}));
+    const bool found = w.lds(AccessKind::load, at);
+    w.lgkmcnt(0);
+    return found;
+  };
+  load(0), load(256);
+  EXPECT_TRUE(read(0));
+  EXPECT_TRUE(read(4));
+  EXPECT_TRUE(read(500));
+  EXPECT_FALSE(read(512));
+  w.vmcnt(1); // the first is done
+  EXPECT_FALSE(read(0));
+  EXPECT_TRUE(read(4));
+  EXPECT_FALSE(w.run(WaitCounter::lds, {}, {v(2)}));
+  EXPECT_TRUE(w.lds(AccessKind::store, 256)); // written, too
+  w.vmcnt(0);
+  EXPECT_FALSE(read(256));
+  EXPECT_FALSE(w.run(WaitCounter::lds, {}, {v(2)}));
+  EXPECT_FALSE(w.lds(AccessKind::store, 0)); // a store to LDS is no load to it
+  EXPECT_FALSE(read(0));
 }
 
 TEST(Wait, CountersEndSomewhere) {
