@@ -1,9 +1,9 @@
 // A timeline as a file of Perfetto's own format: packets of protobuf, written as they come.
 //
 // A text that comes again is written once for each piece of the file and named by a number
-// afterwards. A piece begins with a packet that says that earlier numbers are not valid any more, so
-// that memory depends on the size of a piece, and what follows the beginning of a piece can be read
-// without what is before it, apart from the descriptions of tracks.
+// afterwards. A piece begins with a packet that says that earlier numbers are not valid any more,
+// so that memory depends on the size of a piece, and what follows the beginning of a piece can be
+// read without what is before it, apart from the descriptions of tracks.
 #pragma once
 
 #include "base/result.h"
@@ -73,9 +73,9 @@ private:
   std::size_t in_piece_ = 0; ///< packets
   Numbers names_, categories_, keys_, values_;
   ProtoMessage new_texts_;
-  std::map<std::pair<uint32_t, uint32_t>, uint64_t> tracks_;              ///< by process and number
-  std::map<uint32_t, uint64_t> processes_;                                ///< their tracks
-  std::map<std::pair<uint32_t, std::string>, uint64_t> counters_;         ///< their tracks
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> tracks_;      ///< by process and number
+  std::map<uint32_t, uint64_t> processes_;                        ///< their tracks
+  std::map<std::pair<uint32_t, std::string>, uint64_t> counters_; ///< their tracks
   uint64_t next_track_ = 1;
   std::string arguments_; ///< room for one object
 };

@@ -243,9 +243,11 @@ TEST(Rewrite, DamagedCodeObjectsAreRefusedOrRewritten) {
       if (random() % 8 == 0) bytes.resize(random() % bytes.size());
       const auto object = CodeObject::open(codeobj::Blob::own(std::move(bytes), "damaged"));
       if (!object) continue;
-      const auto result = rewriteObject(*object, Instrument::counts, all);
-      if (result && !result->file.empty())
-        (void)CodeObject::open(codeobj::Blob::copy(result->file, "rewritten"));
+      for (const Instrument what : {Instrument::counts, Instrument::accesses}) {
+        const auto result = rewriteObject(*object, what, all);
+        if (result && !result->file.empty())
+          (void)CodeObject::open(codeobj::Blob::copy(result->file, "rewritten"));
+      }
     }
   }
 }
