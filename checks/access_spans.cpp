@@ -26,7 +26,10 @@ void AccessSpans::widen(const ObservedWave &wave, const ObservedAccess &access,
   const bool in_lds = access.space == AccessSpace::lds;
   const Who who = whoIs(wave);
   const uint64_t begin = in_lds ? 0 : code_.base;
-  const uint64_t size = in_lds ? dispatch_.lds_bytes : code_.size;
+  // Behind the last variable there is nothing up to the end of the page.
+  constexpr uint64_t page = 4096;
+  const uint64_t size =
+      in_lds ? dispatch_.lds_bytes : (begin + code_.size + page - 1) / page * page - begin;
   Known *known = nullptr;
   for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));

@@ -123,7 +123,8 @@ FoundFinding findingOf(const Span &span, const ArrayUse &use, const OutOfArray &
   const LoadedCode &code = objects.get(span.low.code - 1);
   if (!use.array.in_lds && code.object)
     if (const codeobj::Symbol *hit =
-            variableAt(*code.object, raw.address - file.code(span.low.code - 1).delta))
+            variableAt(*code.object, raw.address - file.code(span.low.code - 1).delta);
+        hit && !hit->name.starts_with("__hip_")) // the compiler's own
       f.cure = codeobj::demangle(std::string(hit->name));
   return f;
 }

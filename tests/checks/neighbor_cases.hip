@@ -168,6 +168,13 @@ __global__ void tricky(const float *in, float *out, int n) {
   out[i] = sum;
 }
 
+// ---- the last variable of all: behind it there is nothing
+__device__ int last_of_all[16];
+template <bool broken> __global__ void beyond_all(int n) {
+  const unsigned i = threadIdx.x;
+  if (i < (broken ? 17 : 16)) last_of_all[i] = n; // finds: memory says: right after array last_of_all
+}
+
 template <bool broken> int run() {
   Device<float> in(64), out(64);
   Device<unsigned> numbers(64), bins(64);
@@ -183,6 +190,7 @@ template <bool broken> int run() {
   pairs<broken><<<1, 64>>>(ints.data, results.data);
   ends<broken><<<1, 64>>>(ints.data, results.data);
   apply<broken><<<1, 64>>>(out.data, 3);
+  beyond_all<broken><<<1, 32>>>(7);
   stencil<broken><<<1, 64>>>(in.data, out.data);
   by_four<broken><<<1, 64>>>(ints.data, results.data, broken ? 6 : 5);
   of_three<<<1, 64>>>(ints.data, results.data);
