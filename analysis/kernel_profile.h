@@ -65,7 +65,7 @@ struct TraceTotals {
 };
 
 struct KernelProfile {
-  std::string name, symbol, target;
+  std::string name, symbol, target, module;
   bool is_counted = false;              ///< else nothing is known but how long it took
   bool by_blocks = false;               ///< it counted its own blocks; nobody watched
   bool is_estimated = false;            ///< its instructions are made up from its accesses

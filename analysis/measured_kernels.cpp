@@ -329,6 +329,7 @@ std::vector<KernelProfile> kernelsOf(const RunLog &log) {
     kernel.name = log.kernels[k].name;
     kernel.symbol = log.kernels[k].symbol;
     kernel.target = log.kernels[k].target;
+    kernel.module = log.kernels[k].module;
     kernel.line_size = log.kernels[k].line_size;
     if (kernel.target.empty() && !log.runs.empty() && !log.runs[0].gpus.empty())
       kernel.target = log.runs[0].gpus[0].target;

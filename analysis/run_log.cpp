@@ -183,7 +183,7 @@ uint32_t Reader::kernelOf(const Json &object) {
     if (const auto first = std::ranges::find(log_.kernels, name, &Kernel::name);
         first != log_.kernels.end())
       target = first->target;
-  const uint32_t index = log_.kernelIndex(name, target);
+  const uint32_t index = log_.kernelIndex(name, target, text(object, "module"));
   if (!target.empty()) log_.kernels[index].target = target;
   Kernel &kernel = log_.kernels[index];
   if (object.contains("symbol")) kernel.symbol = text(object, "symbol");
@@ -567,6 +567,13 @@ bool RunLog::inSoftware() const {
          std::ranges::any_of(dispatches, &Dispatch::in_software);
 }
 
+bool hasNamesake(const RunLog &log, const Kernel &kernel) {
+  return std::ranges::any_of(log.kernels, [&](const Kernel &other) {
+    return other.name == kernel.name && other.target == kernel.target &&
+           other.module != kernel.module;
+  });
+}
+
 void readDeaths(const std::string &path, uint64_t offset, RunLog &log) {
   std::ifstream in(path, std::ios::binary);
   if (!in.seekg(static_cast<std::streamoff>(offset))) return;
@@ -576,11 +583,15 @@ void readDeaths(const std::string &path, uint64_t offset, RunLog &log) {
   std::ranges::move(deaths.deaths, std::back_inserter(log.deaths));
 }
 
-uint32_t RunLog::kernelIndex(const std::string &name, const std::string &target) {
-  const auto [at, is_new] =
-      kernel_by_name_.try_emplace({name, target}, static_cast<uint32_t>(kernels.size()));
-  if (is_new) kernels.push_back({name, "", "", {}, kUsualLine, kUsualBanks});
-  return at->second;
+uint32_t RunLog::kernelIndex(const std::string &name, const std::string &target,
+                             const std::string &module) {
+  const auto next = static_cast<uint32_t>(kernels.size());
+  const auto [at, is_first] = kernel_by_name_.try_emplace({name, target}, OfName{next});
+  OfName &of_name = at->second;
+  if (!is_first && module.empty()) return of_name.first;
+  const auto [known, is_new] = of_name.by_module.try_emplace(module, next);
+  if (is_new) kernels.push_back({name, "", "", module, {}, kUsualLine, kUsualBanks});
+  return known->second;
 }
 
 Result<RunLog> readRunLog(const std::string &path) {

@@ -64,6 +64,7 @@ struct Argument {
 struct Kernel {
   std::string name;
   std::string symbol, target; ///< empty if no line tells them
+  std::string module{};       ///< the same; kernels of one name in two modules are two
   std::vector<Argument> arguments;
   uint32_t line_size = 128, banks = 32;
   /// Executions of accesses by each wave: how many waves, of all of them, and of the busiest one in
@@ -243,14 +244,23 @@ struct RunLog {
   std::vector<std::string> problems; ///< one line each
   uint64_t line_count = 0, bad_lines = 0;
 
-  /// `target`: empty unless there are several.
-  uint32_t kernelIndex(const std::string &name, const std::string &target);
+  /// `target`: empty unless there are several. `module`: empty if it is not known, then the first
+  /// kernel of that name is meant.
+  uint32_t kernelIndex(const std::string &name, const std::string &target,
+                       const std::string &module);
   /// Whether a software GPU ran it, or a part of it: its times say nothing about a card.
   bool inSoftware() const;
 
 private:
-  std::map<std::pair<std::string, std::string>, uint32_t> kernel_by_name_; ///< and target
+  struct OfName {
+    uint32_t first = 0;
+    std::map<std::string, uint32_t> by_module{};
+  };
+  std::map<std::pair<std::string, std::string>, OfName> kernel_by_name_; ///< and target
 };
+
+/// Whether another module has a kernel of this name for the same processor.
+bool hasNamesake(const RunLog &log, const Kernel &kernel);
 
 /// An error if the file cannot be read or holds no report.
 Result<RunLog> readRunLog(const std::string &path);

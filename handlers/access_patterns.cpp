@@ -227,7 +227,7 @@ void AccessPatterns::writeJson(const KernelTotal &total, const Place &place, con
   json.object([&] {
     json.field("type", "pattern");
     json.field("version", FADE_REPORT_VERSION);
-    json.field("kernel", total.kernel->name());
+    total.kernel->identity().writeTo(json);
     json.field("symbol", total.kernel->symbol());
     json.field("target", total.kernel->target());
     json.field("dispatch_id", example.dispatch);

@@ -268,7 +268,7 @@ void BlockCounts::writeJson(const fade::Dispatch &dispatch, std::span<const Bloc
   json.object([&] {
     json.field("type", "blocks");
     json.field("version", FADE_REPORT_VERSION);
-    json.field("kernel", dispatch.kernel().name());
+    dispatch.kernel().identity().writeTo(json);
     json.field("dispatch_id", dispatch->id);
     json.field("wave_size", wave_size);
     json.field("software", dispatch.isInSoftware());
@@ -349,7 +349,7 @@ void BlockCounts::writeTimes(const KernelTotal &total) const {
   json.object([&] {
     json.field("type", "block_times");
     json.field("version", FADE_REPORT_VERSION);
-    json.field("kernel", total.kernel->name());
+    total.kernel->identity().writeTo(json);
     json.field("software", total.in_software);
     json.list("blocks", [&] {
       for (std::size_t i = 0; i < total.blocks.size(); ++i)

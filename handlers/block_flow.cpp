@@ -130,7 +130,7 @@ void BlockFlow::writeJson(const KernelTotal &total) const {
   json.object([&] {
     json.field("type", "flow");
     json.field("version", FADE_REPORT_VERSION);
-    json.field("kernel", total.kernel->name());
+    total.kernel->identity().writeTo(json);
     json.field("symbol", total.kernel->symbol());
     json.field("target", total.kernel->target());
     json.list("blocks", [&] {

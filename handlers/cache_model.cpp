@@ -113,12 +113,12 @@ struct CacheModel : fade::Handler {
 
   void dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const> shards);
   void report();
-  void writeJson(const std::string &kernel, const KernelTotal &total);
+  void writeJson(const fade::KernelId &kernel, const KernelTotal &total);
   void writeCsv(const std::string &kernel, const KernelTotal &total);
   void writeText(const std::string &kernel, const KernelTotal &total);
 
   uint64_t rows = 20;
-  std::map<std::pair<std::string, std::string>, KernelTotal> kernels; // by name and processor
+  std::map<std::pair<fade::KernelId, std::string>, KernelTotal> kernels; // and by processor
   SourceText source;
   bool csv_header = false;
 };
@@ -200,7 +200,7 @@ void CacheModel::Shard::one(const fade::Record &record, const fade::Batch &batch
 void CacheModel::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const> shards) {
   const fade::SiteTable *table = dispatch.kernel().sites();
   if (!table || shards.empty()) return;
-  KernelTotal &total = kernels[{dispatch.kernel().name(), dispatch.kernel().target()}];
+  KernelTotal &total = kernels[{dispatch.kernel().identity(), dispatch.kernel().target()}];
   total.target = dispatch.kernel().target();
   total.sizes = CacheSizes::of(total.target);
   ++total.dispatches;
@@ -273,12 +273,12 @@ template <typename Map, typename Of> auto mostTraffic(const Map &map, Of &&of) {
 constexpr auto kOfPlace = [](const auto &entry) -> const Sum & { return entry.second; };
 constexpr auto kOfMemory = [](const auto &entry) -> const Sum & { return entry.second.sum; };
 
-void CacheModel::writeJson(const std::string &kernel, const KernelTotal &total) {
+void CacheModel::writeJson(const fade::KernelId &kernel, const KernelTotal &total) {
   fade::JsonWriter json;
   json.object([&] {
     json.field("type", "cache");
     json.field("version", FADE_REPORT_VERSION);
-    json.field("kernel", kernel);
+    kernel.writeTo(json);
     json.field("target", total.target);
     json.field("dispatches", total.dispatches);
     json.field("units", total.sizes.units);
@@ -394,9 +394,9 @@ void CacheModel::report() {
     if (sink().isJson())
       writeJson(key.first, total);
     else if (sink().isCsv())
-      writeCsv(key.first, total);
+      writeCsv(key.first.name, total);
     else
-      writeText(key.first, total);
+      writeText(key.first.name, total);
   }
 }
 

@@ -101,14 +101,14 @@ struct Heatmap : fade::Handler {
   void writeJson(const fade::Dispatch &dispatch, const HeatmapTotals &totals, const TimeMap &times);
   void writeTimes(fade::JsonWriter &json, const fade::Dispatch &dispatch,
                   const TimeMap &times) const;
-  void writeTotal(const std::string *kernel, const HeatmapTotals &totals) const;
+  void writeTotal(const fade::KernelId *kernel, const HeatmapTotals &totals) const;
   void writeCsv(const fade::Dispatch &dispatch, const HeatmapTotals &totals);
   void writeText(const HeatmapTotals &all) const;
 
   uint64_t page_size = 4096, rows = 16;
   std::string svg_file;
   uint32_t json_steps = 0;
-  std::map<std::string, HeatmapTotals> kernels;
+  std::map<fade::KernelId, HeatmapTotals> kernels;
   std::unique_ptr<HeatmapPicture> picture;
   bool csv_header = false, said_lack = false;
 };
@@ -285,7 +285,7 @@ void Heatmap::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const
   HeatmapTotals own;
   own.add(pages, page_size, finder);
   own.countDispatch();
-  kernels[dispatch.kernel().name()].add(own);
+  kernels[dispatch.kernel().identity()].add(own);
   if (!svg_file.empty()) {
     if (!picture) picture = std::make_unique<HeatmapPicture>(page_size);
     picture->add(dispatch, times, finder);
@@ -361,7 +361,7 @@ void Heatmap::writeJson(const fade::Dispatch &dispatch, const HeatmapTotals &tot
   json.object([&] {
     json.field("type", "heatmap");
     json.field("version", FADE_REPORT_VERSION);
-    json.field("kernel", dispatch.kernel().name());
+    dispatch.kernel().identity().writeTo(json);
     json.field("dispatch_id", dispatch->id);
     writePages(json, totals, page_size);
     writeAllocations(json, totals);
@@ -371,13 +371,13 @@ void Heatmap::writeJson(const fade::Dispatch &dispatch, const HeatmapTotals &tot
 }
 
 /// For a kernel, or for all of them together.
-void Heatmap::writeTotal(const std::string *kernel, const HeatmapTotals &totals) const {
+void Heatmap::writeTotal(const fade::KernelId *kernel, const HeatmapTotals &totals) const {
   fade::JsonWriter json;
   json.object([&] {
     json.field("type", "heatmap_total");
     json.field("version", FADE_REPORT_VERSION);
     if (kernel)
-      json.field("kernel", *kernel);
+      kernel->writeTo(json);
     else
       json.field("kernel", nullptr);
     json.field("dispatches", totals.dispatches());
@@ -407,7 +407,7 @@ void Heatmap::writeText(const HeatmapTotals &all) const {
                      (all.dispatches() == 1 ? " dispatch" : " dispatches") + ", pages of " +
                      humanSize(page_size) + "\n" + all.table(page_size, paint, sink().columns());
   for (const auto &[kernel, totals] : kernels)
-    text += paint(Tone::bold, shortName(kernel, sink().columns())) + "\n" +
+    text += paint(Tone::bold, shortName(kernel.name, sink().columns())) + "\n" +
             totals.bars(page_size, rows, paint, sink().columns());
   sink().write(text);
 }

@@ -171,7 +171,7 @@ void Hotspots::writeJson(const KernelTotal &total, const Instructions &all) cons
   json.object([&] {
     json.field("type", "hotspots");
     json.field("version", FADE_REPORT_VERSION);
-    json.field("kernel", total.kernel->name());
+    total.kernel->identity().writeTo(json);
     json.field("symbol", total.kernel->symbol());
     json.field("target", total.kernel->target());
     json.field("dispatches", total.dispatches);

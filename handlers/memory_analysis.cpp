@@ -105,7 +105,7 @@ struct MemoryAnalysis : fade::Handler {
   void writeJson(const fade::Dispatch &dispatch, const Places &places, const Waves &waves);
   void writeCsv(const fade::Dispatch &dispatch, const Places &places);
   void report();
-  void writeTotal(const std::string &kernel, const KernelTotal &total);
+  void writeTotal(const fade::KernelId &kernel, const KernelTotal &total);
   std::string globalText(const KernelTotal &total);
   std::string ldsText(const KernelTotal &total);
   std::string removedText(const KernelTotal &total);
@@ -116,7 +116,7 @@ struct MemoryAnalysis : fade::Handler {
   }
 
   uint64_t rows = 20;
-  std::map<std::pair<std::string, std::string>, KernelTotal> kernels; // by name and processor
+  std::map<std::pair<fade::KernelId, std::string>, KernelTotal> kernels; // and by processor
   SourceText source;
   bool csv_header = false;
 };
@@ -212,7 +212,7 @@ void MemoryAnalysis::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard
 }
 
 void MemoryAnalysis::addToTotal(const fade::Dispatch &dispatch, const Places &places) {
-  KernelTotal &kernel = kernels[{dispatch.kernel().name(), dispatch.kernel().target()}];
+  KernelTotal &kernel = kernels[{dispatch.kernel().identity(), dispatch.kernel().target()}];
   kernel.model = MemoryModel::of(dispatch.kernel().target());
   ++kernel.dispatches;
   kernel.removed.merge(removedOf(dispatch));
@@ -348,7 +348,7 @@ void MemoryAnalysis::writeJson(const fade::Dispatch &dispatch, const Places &pla
   json.object([&] {
     json.field("type", "memory");
     json.field("version", FADE_REPORT_VERSION);
-    json.field("kernel", dispatch.kernel().name());
+    dispatch.kernel().identity().writeTo(json);
     json.field("dispatch_id", dispatch->id);
     json.field("line_size", model.line);
     json.field("banks", model.banks);
@@ -371,12 +371,12 @@ void MemoryAnalysis::writeJson(const fade::Dispatch &dispatch, const Places &pla
 }
 
 /// A kernel in all its dispatches.
-void MemoryAnalysis::writeTotal(const std::string &kernel, const KernelTotal &total) {
+void MemoryAnalysis::writeTotal(const fade::KernelId &kernel, const KernelTotal &total) {
   fade::JsonWriter json;
   json.object([&] {
     json.field("type", "memory_total");
     json.field("version", FADE_REPORT_VERSION);
-    json.field("kernel", kernel);
+    kernel.writeTo(json);
     json.field("dispatches", total.dispatches);
     json.field("line_size", total.model.line);
     json.field("banks", total.model.banks);
@@ -554,12 +554,12 @@ std::string MemoryAnalysis::worstText() {
       if (const uint64_t wasted =
               costOf(stats.global, stats.is_scalar, kernel.model, kernel.model.rates).wasted;
           wasted != 0)
-        rows_of_all.push_back({wasted, &key.first, &place,
+        rows_of_all.push_back({wasted, &key.first.name, &place,
                                decimal(static_cast<double>(stats.global.used) /
                                        static_cast<double>(stats.global.executions)) +
                                    " lines"});
       if (stats.lds.conflicts != 0)
-        rows_of_all.push_back({stats.lds.conflicts, &key.first, &place,
+        rows_of_all.push_back({stats.lds.conflicts, &key.first.name, &place,
                                decimal(static_cast<double>(stats.lds.conflicts) /
                                        static_cast<double>(stats.lds.executions)) +
                                    " extra cycles"});
@@ -591,10 +591,11 @@ void MemoryAnalysis::report() {
                               std::to_string(total.model.banks) + " LDS banks";
     constexpr auto nothing =
         "  no access was recorded: it has none, or was compiled without them\n";
-    std::string text =
-        paint(Tone::bold, "MemoryAnalysis") + ": " +
-        paint(Tone::bold, shortName(key.first, sink().columns() - 16)) + "\n  " + about + "\n" +
-        (total.places.empty() ? nothing : globalText(total) + ldsText(total)) + removedText(total);
+    std::string text = paint(Tone::bold, "MemoryAnalysis") + ": " +
+                       paint(Tone::bold, shortName(key.first.name, sink().columns() - 16)) +
+                       "\n  " + about + "\n" +
+                       (total.places.empty() ? nothing : globalText(total) + ldsText(total)) +
+                       removedText(total);
     sink().write(text);
   }
   if (const std::string worst = worstText(); !worst.empty()) sink().write(worst);

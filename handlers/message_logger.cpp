@@ -47,7 +47,7 @@ struct MessageLogger : fade::Handler {
   public:
     Shard(const MessageLogger &own_logger, const fade::Dispatch &dispatch)
         : logger_(own_logger), table_(*dispatch.kernel().sites()),
-          kernel_(dispatch.kernel().name()), id_(dispatch->id) {}
+          kernel_(dispatch.kernel().identity()), id_(dispatch->id) {}
     void records(const fade::Batch &batch) {
       batch.forEach([&](const fade::Record &record) {
         if (logger_.sink().isJson())
@@ -82,7 +82,7 @@ struct MessageLogger : fade::Handler {
 
     const MessageLogger &logger_;
     const fade::SiteTable &table_;
-    const std::string &kernel_;
+    const fade::KernelId &kernel_;
     const uint64_t id_;
     std::string out_;
   };
@@ -122,7 +122,7 @@ void MessageLogger::Shard::json(const fade::Record &record, const fade::Batch &b
   json.object([&] {
     json.field("type", typeOf(kind));
     json.field("version", FADE_REPORT_VERSION);
-    json.field("kernel", kernel_);
+    kernel_.writeTo(json);
     json.field("dispatch_id", id_);
     json.field("wave", record.wave());
     if (wave)
@@ -154,7 +154,7 @@ void MessageLogger::Shard::csv(const fade::Record &record, const fade::Batch &ba
   const auto row = [&](const fade_site *site, const char *op, const char *space, uint64_t bytes,
                        const std::string &lane, const std::string &address) {
     const SitePlace place = site ? placeOf(table_, *site) : SitePlace{};
-    csv.row(typeOf(record.kind()), FADE_REPORT_VERSION, kernel_, id_, record.wave(),
+    csv.row(typeOf(record.kind()), FADE_REPORT_VERSION, kernel_.name, id_, record.wave(),
             wave.workgroup_x, wave.workgroup_y, wave.workgroup_z, place.file, place.line,
             place.column, op, space, bytes, hex(record.mask()), lane, address,
             codeOf(table_, place));

@@ -46,7 +46,7 @@ struct Placement : fade::Handler {
   };
 
   void dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const> shards) {
-    Total &total = kernels[dispatch.kernel().name()];
+    Total &total = kernels[dispatch.kernel().identity()];
     ++total.dispatches;
     total.target = dispatch.kernel().target();
     total.in_software = total.in_software || dispatch.isInSoftware();
@@ -57,18 +57,18 @@ struct Placement : fade::Handler {
       }
   }
   void report();
-  void writeJson(const std::string &kernel, const Total &total) const;
+  void writeJson(const fade::KernelId &kernel, const Total &total) const;
   std::string text(const std::string &kernel, const Total &total) const;
 
-  std::map<std::string, Total> kernels;
+  std::map<fade::KernelId, Total> kernels;
 };
 
-void Placement::writeJson(const std::string &kernel, const Total &total) const {
+void Placement::writeJson(const fade::KernelId &kernel, const Total &total) const {
   fade::JsonWriter json;
   json.object([&] {
     json.field("type", "placement");
     json.field("version", FADE_REPORT_VERSION);
-    json.field("kernel", kernel);
+    kernel.writeTo(json);
     json.field("target", total.target);
     json.field("software", total.in_software);
     json.field("dispatches", total.dispatches);
@@ -116,7 +116,7 @@ std::string Placement::text(const std::string &kernel, const Total &total) const
 
 void Placement::report() {
   if (sink().isText())
-    for (const auto &[kernel, total] : kernels) sink().write(text(kernel, total));
+    for (const auto &[kernel, total] : kernels) sink().write(text(kernel.name, total));
   if (sink().isJson())
     for (const auto &[kernel, total] : kernels) writeJson(kernel, total);
   if (!sink().isCsv() || kernels.empty()) return;
@@ -124,7 +124,7 @@ void Placement::report() {
   csv.row("type", "version", "kernel", "xcc", "engine", "array", "unit", "waves");
   for (const auto &[kernel, total] : kernels)
     for (const auto &[unit, waves] : total.units)
-      csv.row("placement", FADE_REPORT_VERSION, kernel, unit.xcc, unit.engine, unit.array,
+      csv.row("placement", FADE_REPORT_VERSION, kernel.name, unit.xcc, unit.engine, unit.array,
               unit.unit, waves);
   sink().write(csv.take());
 }

@@ -83,7 +83,8 @@ struct UserRecords : fade::Handler {
   };
 
   struct Place {
-    std::string kernel, file;
+    fade::KernelId kernel;
+    std::string file;
     uint32_t line = 0, number = 0;
     bool is_double = false;
     auto operator<=>(const Place &) const = default;
@@ -98,7 +99,7 @@ struct UserRecords : fade::Handler {
         // The mark itself is in user.h; who has called that is meant.
         const bool is_inlined = of.inlined_at != FADE_NO_INDEX;
         const fade_site_frame *caller = is_inlined ? &table->frames()[of.inlined_at] : nullptr;
-        places[{dispatch.kernel().name(),
+        places[{dispatch.kernel().identity(),
                 std::string(table->string(caller ? caller->file : of.file)),
                 caller ? caller->line : of.line, of.size, (of.flags & FADE_SITE_IS_DOUBLE) != 0}]
             .add(values);
@@ -130,7 +131,7 @@ void UserRecords::writeJson(const Place &place, const Values &values) const {
   json.object([&] {
     json.field("type", "user_records");
     json.field("version", FADE_REPORT_VERSION);
-    json.field("kernel", place.kernel);
+    place.kernel.writeTo(json);
     json.field("file", place.file);
     json.field("line", place.line);
     json.field("number", place.number);
@@ -168,7 +169,7 @@ void UserRecords::report() {
                     std::to_string(values.executions), std::to_string(values.lanes),
                     numberText(values.least), numberText(values.most),
                     numberText(values.sum / static_cast<double>(values.lanes)), often,
-                    shortName(place.kernel, 40)});
+                    shortName(place.kernel.name, 40)});
   }
   const std::vector<std::string> columns{"place", "number", "executions", "lanes", "least",
                                          "most",  "mean",   "frequent",   "kernel"};

@@ -21,6 +21,7 @@ std::string importedJson(const Imported &imported, const std::string &from) {
     json.field("capture", imported.path);
     json.field("from", from);
     json.field("kernel", imported.description.kernel);
+    if (!imported.description.module.empty()) json.field("module", imported.description.module);
     json.field("dispatch", imported.description.dispatch);
     json.field("gpu", imported.description.gpu);
     json.field("memory", imported.sizes.memory);

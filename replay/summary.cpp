@@ -48,6 +48,7 @@ std::string summaryJson(const Summary &summary, const capture::Reader &reader) {
     json.field("version", 1);
     json.field("capture", reader.folder());
     json.field("kernel", reader.description().kernel);
+    if (!reader.description().module.empty()) json.field("module", reader.description().module);
     json.field("gpu", reader.description().gpu);
     json.field("on", summary.on);
     json.field("iterations", summary.seconds.size());

@@ -94,10 +94,13 @@ private:
       });
   }
 
-  uint32_t nameNumber(std::string name) {
-    const auto [at, is_new] =
-        numbers_.try_emplace(std::move(name), static_cast<uint32_t>(result_.names.size()));
-    if (is_new) result_.names.push_back(at->first);
+  uint32_t nameNumber(std::string name, std::string module = "") {
+    const auto next = static_cast<uint32_t>(result_.names.size());
+    const auto [at, is_new] = numbers_.try_emplace({std::move(name), std::move(module)}, next);
+    if (is_new) {
+      result_.names.push_back(at->first.first);
+      result_.modules.push_back(at->first.second);
+    }
     return at->second;
   }
 
@@ -361,7 +364,8 @@ private:
     node.name = nameNumber(node.kind == NodeKind::kernel ? std::string(view.kernel)
                            : node.kind == NodeKind::fill
                                ? std::string("fill")
-                               : fmt::format("copy {}", host_trace::nameOf(view.direction)));
+                               : fmt::format("copy {}", host_trace::nameOf(view.direction)),
+                           node.kind == NodeKind::kernel ? view.module : std::string());
     node.pid = operation.pid;
     node.gpu = operation.event.gpu;
     node.queue = operation.event.queue;
@@ -438,7 +442,7 @@ private:
   std::vector<Edge> edges_;
   std::unordered_map<std::size_t, std::vector<uint32_t>> of_call_;
   std::vector<uint32_t> without_call_;
-  std::unordered_map<std::string, uint32_t> numbers_;
+  std::map<std::pair<std::string, std::string>, uint32_t> numbers_; ///< of names and modules
   const uint32_t host_name_ = nameNumber("host");
   const ThreadOrder thread_order_;
   const QueueRoom queue_room_;

@@ -38,7 +38,8 @@ struct ProgramDag {
   std::vector<ProgramNode> nodes; ///< in order of their ends
   Dag dag{{}, {}};                ///< with the same numbers
   std::vector<std::string> names;
-  uint64_t begin_ns = 0;    ///< of the first node, by the clock of the events
+  std::vector<std::string> modules; ///< of those that are names of kernels; empty: not known
+  uint64_t begin_ns = 0;            ///< of the first node, by the clock of the events
   std::size_t left_out = 0; ///< operations without times: they did not end, or nobody knows when
 };
 

@@ -89,7 +89,8 @@ bool EventParser::read(EventKind kind, const char *bytes, uint64_t at, uint64_t 
   }
   case EventKind::kernel: {
     events::KernelEvent event{};
-    if (!get(event, bytes, size)) return false;
+    if (size < events::kOldKernelEventBytes) return false;
+    std::memcpy(&event, bytes, std::min<uint64_t>(size, sizeof event));
     events_.processes[thread.pid].kernels[event.name] = event;
     return true;
   }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fmt/format.h>
 #include <optional>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -181,6 +182,14 @@ std::string_view HostEvents::textOf(uint32_t pid, uint64_t id) const {
   if (process == processes.end()) return {};
   const auto text = process->second.texts.find(id);
   return text == process->second.texts.end() ? std::string_view() : text->second;
+}
+
+std::string HostEvents::moduleOf(uint32_t pid, uint64_t name) const {
+  const auto process = processes.find(pid);
+  if (process == processes.end()) return "";
+  const auto kernel = process->second.kernels.find(name);
+  if (kernel == process->second.kernels.end() || kernel->second.module == 0) return "";
+  return fmt::format("{:016x}", kernel->second.module);
 }
 
 std::string_view HostEvents::functionAt(uint32_t pid, uint64_t address) const {

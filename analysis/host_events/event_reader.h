@@ -146,6 +146,8 @@ public:
   std::optional<std::size_t> callAt(uint64_t position) const;
   /// Of a name in an operation; empty if it is not known.
   std::string_view textOf(uint32_t pid, uint64_t id) const;
+  /// Of the kernel whose name that is, as 16 hexadecimal digits; empty if it is not known.
+  std::string moduleOf(uint32_t pid, uint64_t name) const;
   /// The symbol of the kernel that a launch names by this address; empty if it is not known.
   std::string_view functionAt(uint32_t pid, uint64_t address) const;
 

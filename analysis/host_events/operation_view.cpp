@@ -165,6 +165,11 @@ std::string LaunchedKernels::nameOf(std::size_t index) const {
   return codeobj::demangle(std::string(events_.functionAt(call.thread.pid, address)));
 }
 
+std::string LaunchedKernels::moduleOf(std::size_t call) const {
+  const auto at = nameOf(call).empty() ? first_.end() : first_.find(call);
+  return at == first_.end() ? "" : events_.moduleOf(at->second->pid, at->second->event.name);
+}
+
 uint32_t LaunchedKernels::privateBytes(std::size_t call) const {
   const auto at = first_.find(call);
   return at == first_.end() ? 0 : at->second->event.private_bytes;
@@ -223,6 +228,7 @@ OperationView viewOf(const HostEvents &events, const Operation &operation) {
   if (call && isBlit(kernel)) copy = copyOf(events.calls[*call]);
   OperationView view = viewOf(kernel, operation, copy ? &*copy : nullptr);
   view.call = call;
+  if (operation.isKernel()) view.module = events.moduleOf(operation.pid, operation.event.name);
   return view;
 }
 

@@ -17,6 +17,7 @@ struct OperationView {
   Purpose purpose = Purpose::kernel;
   events::Direction direction = events::Direction::none;
   std::string_view kernel;         ///< that did it; empty: a copy engine
+  std::string module{};            ///< of the kernel; empty: not known
   std::optional<uint64_t> bytes;   ///< of a copy or fill, if it is known
   uint64_t to = 0, from = 0;       ///< 0: not known
   std::optional<std::size_t> call; ///< index in HostEvents::calls
@@ -58,6 +59,8 @@ public:
   explicit LaunchedKernels(const HostEvents &events);
   /// Of the call with this index; empty: no launch, or not known.
   std::string nameOf(std::size_t call) const;
+  /// Of the kernel; empty: it ran nothing itself, or the module is not known.
+  std::string moduleOf(std::size_t call) const;
   uint32_t privateBytes(std::size_t call) const;
   /// What is known of its code; null: nothing.
   const events::KernelEvent *registersOf(std::size_t call) const;

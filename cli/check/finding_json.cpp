@@ -127,6 +127,7 @@ void writeFinding(JsonWriter &json, const FoundFinding &f) {
     json.field("api", f.api);
   } else if (static_cast<Check>(f.raw.check) != Check::leak) {
     json.field("kernel", f.kernel);
+    putUnlessNone(json, "module", f.place.module);
     json.field("symbol", f.symbol);
     json.field("gpu", f.gpu);
     json.field("dispatch", f.raw.dispatch);
@@ -178,6 +179,7 @@ void writeFinding(JsonWriter &json, const FoundFinding &f) {
   if (f.raw.other.pc)
     json.object("other", [&] {
       putUnlessNone(json, "kernel", f.other_kernel);
+      putUnlessNone(json, "module", f.other.module);
       writePlace(json, f.other, f);
     });
   if (f.between.raw.pc)

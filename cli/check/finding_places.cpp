@@ -139,6 +139,7 @@ void leaveClause(FoundPlace &place, const LoadedCode &code) {
 void resolvePlace(FoundPlace &place, CodeObjects &objects) {
   if (place.raw.code == 0) return;
   const LoadedCode &code = objects.get(place.raw.code - 1);
+  place.module = code.module;
   if (!code.object) return;
   const auto add_frames = [&](uint64_t address) {
     auto stack = code.map->stack(address);

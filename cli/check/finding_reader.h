@@ -20,6 +20,7 @@ struct FoundFrame {
 /// An instruction, and the source it came from as far as that is known.
 struct FoundPlace {
   checks::Place raw{};
+  std::string module;            ///< codeobj::moduleIdOf its code; empty: not known
   std::vector<FoundFrame> stack; ///< innermost first
   FoundFrame shown;              ///< the innermost that is the user's own; without a file: unknown
   std::string source;            ///< the line's text

@@ -1,5 +1,7 @@
 #include "check/recorded_findings.h"
 
+#include "codeobj/module_id.h"
+
 #include <fmt/format.h>
 #include <fstream>
 
@@ -34,6 +36,7 @@ void CodeObjects::load(uint32_t number, LoadedCode &code) const {
   const std::string path = fmt::format("{}.code-{}", stem_, number);
   auto blob = codeobj::Blob::mapFile(path);
   if (!blob) return;
+  code.module = codeobj::moduleIdOf(blob->bytes());
   auto object = codeobj::CodeObject::open(std::move(*blob));
   if (!object) return;
   code.object = *object;

@@ -59,6 +59,7 @@ private:
 /// A code object that the process had loaded.
 struct LoadedCode {
   std::shared_ptr<const codeobj::CodeObject> object;
+  std::string module; ///< codeobj::moduleIdOf
   std::shared_ptr<const codeobj::SourceMap> map;
   std::shared_ptr<const codeobj::Disassembler> disassembler;
 };

@@ -1,5 +1,6 @@
 #include "compare/difference_text.h"
 
+#include "base/json_shapes.h"
 #include "fade/json_writer.h"
 
 #include <algorithm>
@@ -91,6 +92,9 @@ std::string differenceJson(const Comparing &runs) {
       json.field("type", "difference");
       json.field("version", 1);
       json.field("kernel", subject.kernel);
+      cli::putUnlessNone(json, "module", subject.module);
+      if (pair.before && pair.after && pair.before->module != subject.module)
+        cli::putUnlessNone(json, "module_before", pair.before->module);
       if (!subject.is_kernel) {
         json.field("file", subject.file);
         json.field("line", subject.line);

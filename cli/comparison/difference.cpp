@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace fade::compare {
 namespace {
@@ -193,8 +194,15 @@ Difference differenceOf(const std::vector<Subject> &before, const std::vector<Su
   for (const Kernel &kernel : olds) a.push_back(&kernel);
   for (const Kernel &kernel : news) b.push_back(&kernel);
   std::vector<std::pair<const Kernel *, const Kernel *>> matched;
+  const auto name = [](const Kernel &k) { return k.self->kernel; };
+  // Kernels of one name: the same code, then the same file, then in order.
   match(
-      a, b, matched, [](const Kernel &k) { return k.self->kernel; }, true);
+      a, b, matched, [&](const Kernel &k) { return std::tuple(name(k), k.self->module); }, true);
+  match(a, b, matched, name, true);
+  match(
+      a, b, matched, [&](const Kernel &k) { return std::tuple(name(k), fileName(k.self->file)); },
+      true);
+  match(a, b, matched, name, false);
   match(
       a, b, matched, [](const Kernel &k) { return baseName(k.self->kernel); }, true);
   // What is left over on each side, if it is one: a kernel that was renamed.

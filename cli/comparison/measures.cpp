@@ -155,6 +155,7 @@ std::vector<Subject> measuresOf(const report::RunLog &log) {
     (a.is_lds ? own.has_lds : own.has_global) = true;
     own.has_atomics |= a.op == "atomic";
     accesses[a.kernel].push_back(ofAccess(a, log.kernels[a.kernel].name, own.measured));
+    accesses[a.kernel].back().module = log.kernels[a.kernel].module;
   }
   std::vector<Subject> all;
   for (std::size_t i = 0; i < log.kernels.size(); ++i) {
@@ -162,6 +163,7 @@ std::vector<Subject> measuresOf(const report::RunLog &log) {
     all.push_back(
         ofKernel(log.kernels[i].name, sums[i], flow == log.flows.end() ? nullptr : &flow->second));
     all.back().index = static_cast<uint32_t>(i);
+    all.back().module = log.kernels[i].module;
     std::ranges::sort(accesses[i], [](const Subject &a, const Subject &b) {
       return std::tie(a.file, a.line, a.column, a.op, a.bytes) <
              std::tie(b.file, b.line, b.column, b.op, b.bytes);
@@ -184,6 +186,7 @@ std::vector<Subject> gainsOf(const report::RunLog &log, const report::Findings &
     if (findings.kernels[k].most() <= 0) continue;
     Subject whole;
     whole.kernel = log.kernels[k].name;
+    whole.module = log.kernels[k].module;
     whole.is_kernel = true;
     std::vector<Subject> own;
     double sum = 0;
@@ -191,6 +194,7 @@ std::vector<Subject> gainsOf(const report::RunLog &log, const report::Findings &
       if (finding.kernel != k) continue;
       Subject &one = own.emplace_back();
       one.kernel = whole.kernel;
+      one.module = whole.module;
       one.cause = nameOf(finding.cause);
       if (!finding.places.empty()) {
         const report::FindingPlace &place = finding.places.front();

@@ -43,6 +43,7 @@ const MetricInfo &infoOf(Metric metric);
 /// A kernel, or an access in its source; or one of its findings.
 struct Subject {
   std::string kernel;
+  std::string module; ///< of the kernel; empty: not known
   bool is_kernel = false, is_lds = false;
   std::string cause; ///< only of a finding
   std::string file;  ///< from here on only of an access; of a finding or kernel the first place

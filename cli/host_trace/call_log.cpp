@@ -44,6 +44,7 @@ void writeCall(JsonWriter &json, const HostEvents &events, const LaunchedKernels
     if (const auto parent = events.callAt(call.parent)) json.field("parent", *parent + 1);
     if (const std::string kernel = kernels.nameOf(index); !kernel.empty())
       json.field("kernel", kernel);
+    cli::putUnlessNone(json, "module", kernels.moduleOf(index));
     if (is_host_copy) json.field("by_host", true);
     if (call.stack != 0) json.field("stack", fmt::format("{:016x}", call.stack));
   });
@@ -134,6 +135,7 @@ void writeOperation(JsonWriter &json, const HostEvents &events, std::size_t inde
     cli::putHead(json, "operation");
     json.field("kind", purposes[static_cast<int>(view.purpose)]);
     cli::putUnlessNone(json, "kernel", view.kernel);
+    cli::putUnlessNone(json, "module", view.module);
     json.field("agent", event.agent);
     json.field("gpu", unsigned{event.gpu});
     if (operation.isKernel()) {

@@ -2,6 +2,7 @@
 // memory of one. docs/formats.md describes the fields.
 #include "base/json_shapes.h"
 #include "codeobj/demangle.h"
+#include "codeobj/module_id.h"
 #include "inspect/report.h"
 
 #include <fmt/format.h>
@@ -262,7 +263,7 @@ void putSites(JsonWriter &json, const ObjectView &view, const Sites::Instrumente
   json.object("instrumentation", [&] {
     json.field("original", view.object.kernelName(kernel.original).name);
     json.field("instrumented", view.object.kernelName(kernel.instrumented).name);
-    json.field("module", fmt::format("{:016x}", module.moduleId()));
+    json.field("module", fmt::format("{:016x}", module.moduleId())); // of the site table
     json.field("options", module.options());
     json.list("sites", [&] {
       for (uint32_t id : kernel.sites)
@@ -285,6 +286,7 @@ public:
   explicit JsonReport(std::FILE *out) : out_(out) {}
 
   void object(const ObjectView &view) override {
+    module_ = moduleIdOf(view.found.blob.bytes()); // its kernels follow
     json_.object([&] {
       putHead(json_, "code_object", kFormatVersion);
       putPlace(view);
@@ -340,6 +342,7 @@ private:
     json_.field("file", view.found.file);
     json_.field("bundle_entry", view.found.bundle_entry);
     json_.field("offset", view.found.offset);
+    json_.field("module", module_);
   }
   void flush() {
     std::string text = json_.take();
@@ -348,6 +351,7 @@ private:
 
   std::FILE *out_;
   JsonWriter json_;
+  std::string module_;
 };
 
 } // namespace

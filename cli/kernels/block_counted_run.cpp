@@ -4,6 +4,7 @@
 #include "codeobj/demangle.h"
 #include "codeobj/finder.h"
 #include "codeobj/host_lines.h"
+#include "codeobj/module_id.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -143,10 +144,12 @@ public:
       if (!log.counts.contains(kernel) && !flow.blocks.empty()) wanted_.insert(kernel);
   }
 
-  void look(const std::string &file) {
-    if (wanted_.empty()) return;
+  /// `exact`: only kernels of the very modules that ran; else those that were not found and have
+  /// no namesake.
+  void look(const std::string &file, bool exact) {
+    if (std::ranges::all_of(wanted_, [&](uint32_t k) { return is_exact_.contains(k); })) return;
     const codeobj::CodeHandler handler{[&](const codeobj::FoundCode &found) {
-                                         object(found);
+                                         object(found, exact);
                                          return true;
                                        },
                                        [](const Error &) {}};
@@ -163,8 +166,12 @@ public:
   }
 
 private:
-  void object(const codeobj::FoundCode &found) {
+  void object(const codeobj::FoundCode &found, bool exact) {
+    const std::string module = exact ? codeobj::moduleIdOf(found.blob.bytes()) : "";
     const auto fits = [&](uint32_t k) {
+      if (is_exact_.contains(k)) return false;
+      if (exact) return log_.kernels[k].module == module;
+      if (hasNamesake(log_, log_.kernels[k])) return false;
       const std::string &target = log_.kernels[k].target;
       return target.empty() ? isOfRun(found.target.processor) : target == found.target.processor;
     };
@@ -182,6 +189,7 @@ private:
         if (!map)
           if (const auto opened = SourceMap::open(*object)) map = *opened;
         if (map) count(**object, i, k, *map);
+        if (exact) is_exact_.insert(k);
       }
   }
 
@@ -206,7 +214,7 @@ private:
   }
 
   RunLog &log_;
-  std::set<uint32_t> wanted_;
+  std::set<uint32_t> wanted_, is_exact_;
   std::vector<unsigned> found_;
   std::vector<std::string> problems_;
 };
@@ -215,7 +223,8 @@ private:
 
 std::vector<std::string> countByBlocks(RunLog &log, const std::vector<std::string> &files) {
   CodeSearch search(log);
-  for (const std::string &file : files) search.look(file);
+  for (const bool exact : {true, false})
+    for (const std::string &file : files) search.look(file, exact);
   return search.problems();
 }
 

@@ -6,6 +6,7 @@
 #include "codeobj/finder.h"
 #include "codeobj/host_lines.h"
 #include "codeobj/kernel_code.h"
+#include "codeobj/module_id.h"
 #include "codeobj/occupancy.h"
 #include "codeobj/source_map.h"
 #include "kernels/kernel_facts.h"
@@ -103,11 +104,13 @@ class CodeReader {
 public:
   CodeReader(RunLog &log, SourceFiles &sources) : log_(log), sources_(sources) {}
 
-  void read(const std::string &file);
+  /// `exact`: only kernels of the very modules that ran; else those that were not found and have
+  /// no namesake.
+  void read(const std::string &file, bool exact);
   Json take() { return std::move(out_); }
 
 private:
-  void object(const codeobj::FoundCode &found);
+  void object(const codeobj::FoundCode &found, bool exact);
   void kernel(const codeobj::CodeObject &object, std::size_t index, uint32_t number,
               const codeobj::SourceMap *map);
   Json twin(const codeobj::CodeObject &object, std::size_t index, const codeobj::Launch &launch,
@@ -123,20 +126,26 @@ private:
   std::vector<bool> done_;
 };
 
-void CodeReader::read(const std::string &file) {
+void CodeReader::read(const std::string &file, bool exact) {
   done_.resize(log_.kernels.size());
+  if (std::ranges::find(done_, false) == done_.end()) return;
   const codeobj::CodeHandler handler{[&](const codeobj::FoundCode &found) {
-                                       object(found);
+                                       object(found, exact);
                                        return true;
                                      },
-                                     [&](const Error &error) { problem(error.message()); }};
-  if (const auto status = codeobj::findCode(file, handler); !status)
+                                     [&](const Error &error) {
+                                       if (exact) problem(error.message());
+                                     }};
+  if (const auto status = codeobj::findCode(file, handler); !status && exact)
     problem(status.error().message());
 }
 
-void CodeReader::object(const codeobj::FoundCode &found) {
+void CodeReader::object(const codeobj::FoundCode &found, bool exact) {
+  const std::string module = exact ? codeobj::moduleIdOf(found.blob.bytes()) : "";
   const auto fits = [&](const Kernel &kernel) {
-    return kernel.target.empty() || kernel.target == found.target.processor;
+    return exact ? kernel.module == module
+                 : !hasNamesake(log_, kernel) &&
+                       (kernel.target.empty() || kernel.target == found.target.processor);
   };
   if (std::ranges::none_of(log_.kernels, fits)) return;
   const auto object = found.open();
@@ -249,7 +258,8 @@ std::vector<std::string> SourceFiles::withheld() const {
 
 Json codeOf(RunLog &log, const std::vector<std::string> &files, SourceFiles &sources) {
   CodeReader reader(log, sources);
-  for (const std::string &file : files) reader.read(file);
+  for (const bool exact : {true, false})
+    for (const std::string &file : files) reader.read(file, exact);
   return reader.take();
 }
 

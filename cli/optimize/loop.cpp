@@ -151,6 +151,7 @@ OrderedJson OptimizeLoop::request(uint32_t number) const {
   OrderedJson kernels = OrderedJson::array();
   for (const CaptureLine &capture : captures_)
     kernels.push_back({{"kernel", capture.description.kernel},
+                       {"module", capture.description.module},
                        {"symbol", capture.description.symbol},
                        {"gpu", capture.description.gpu},
                        {"grid", capture.description.grid},

@@ -8,11 +8,13 @@ Json rounded(double cycles) { return static_cast<uint64_t>(cycles + 0.5); }
 
 Json kernelOf(const RunLog &log, uint32_t index, const char *type) {
   const Kernel &kernel = log.kernels[index];
-  return {{"type", type},
-          {"version", 1},
-          {"kernel", kernel.name},
-          {"symbol", kernel.symbol},
-          {"target", kernel.target}};
+  Json line = {{"type", type},
+               {"version", 1},
+               {"kernel", kernel.name},
+               {"symbol", kernel.symbol},
+               {"target", kernel.target}};
+  if (!kernel.module.empty()) line["module"] = kernel.module;
+  return line;
 }
 
 Json placeList(const Finding &finding) {

@@ -379,7 +379,7 @@ Json pageData(RunLog &log, const PageOptions &options) {
   for (const Skipped &one : log.skipped)
     skipped.push_back({{"kernel", one.kernel}, {"reason", one.reason}, {"count", one.count}});
   Json &kernels = data["kernels"] = Json::array();
-  for (const Kernel &k : log.kernels)
+  for (const Kernel &k : log.kernels) {
     kernels.push_back({{"name", k.name},
                        {"symbol", k.symbol},
                        {"target", k.target},
@@ -387,6 +387,8 @@ Json pageData(RunLog &log, const PageOptions &options) {
                        {"peaks", peaksOf(k.target)},
                        {"line_size", k.line_size},
                        {"banks", k.banks}});
+    if (!k.module.empty()) kernels.back()["module"] = k.module;
+  }
   data["problems"] = log.problems;
   data["notes"] = log.notes;
   if (log.dispatches.size() > kMostDispatches)

@@ -5,15 +5,19 @@
 
 namespace fade::profile {
 
-uint32_t DagParts::nameNumber(const std::string &name) {
-  const auto [at, is_new] = names_.try_emplace(name, static_cast<uint32_t>(program_.names.size()));
-  if (is_new) program_.names.push_back(name);
+uint32_t DagParts::nameNumber(const std::string &name, const std::string &module) {
+  const auto next = static_cast<uint32_t>(program_.names.size());
+  const auto [at, is_new] = names_.try_emplace({name, module}, next);
+  if (is_new) {
+    program_.names.push_back(name);
+    program_.modules.push_back(module);
+  }
   return at->second;
 }
 
 void DagParts::addWork(const ProgramDag &part, const DagSummary &summary) {
   for (const WorkSummary &work : summary.work) {
-    const uint32_t name = nameNumber(part.names[work.name]);
+    const uint32_t name = nameNumber(part.names[work.name], part.modules[work.name]);
     Total &total = work_[{work.kind, name}];
     total.work.kind = work.kind;
     total.work.name = name;
@@ -37,7 +41,8 @@ void DagParts::add(ProgramDag part) {
   }
   const bool is_first = count_++ == 0;
   if (is_first)
-    for (const std::string &name : part.names) (void)nameNumber(name); // numbers of nodes stay
+    for (std::size_t i = 0; i < part.names.size(); ++i) // numbers of nodes stay
+      (void)nameNumber(part.names[i], part.modules[i]);
   addWork(part, summary);
   if (is_first) {
     program_.times = part.times;

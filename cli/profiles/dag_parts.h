@@ -24,7 +24,7 @@ public:
   /// After the last: numbers of all parts, nodes and edges of the first.
   const ProgramDag &program() const { return program_; }
   DagSummary &&takeSummary();
-  const std::map<std::string, Followers> &followers() const { return followers_; }
+  const FollowersByKernel &followers() const { return followers_; }
 
 private:
   struct Total {
@@ -32,14 +32,14 @@ private:
     bool has_gains = true;
   };
   void addWork(const ProgramDag &part, const DagSummary &summary);
-  uint32_t nameNumber(const std::string &name);
+  uint32_t nameNumber(const std::string &name, const std::string &module);
 
   std::size_t count_ = 0;
   ProgramDag program_;
   DagSummary summary_;
-  std::map<std::string, uint32_t, std::less<>> names_;
+  std::map<std::pair<std::string, std::string>, uint32_t> names_; ///< and modules
   std::map<std::pair<NodeKind, uint32_t>, Total> work_;
-  std::map<std::string, Followers> followers_;
+  FollowersByKernel followers_;
 };
 
 } // namespace fade::profile

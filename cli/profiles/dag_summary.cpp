@@ -178,10 +178,15 @@ void writeHead(JsonWriter &json, const ProgramDag &program, const DagSummary &su
   });
 }
 
+void putModule(JsonWriter &json, const ProgramDag &program, uint32_t name) {
+  if (!program.modules[name].empty()) json.field("module", program.modules[name]);
+}
+
 void writeWork(JsonWriter &json, const ProgramDag &program, const WorkSummary &work) {
   json.object([&] {
     json.field("kind", nameOf(work.kind));
     json.field("name", program.names[work.name]);
+    putModule(json, program, work.name);
     json.field("count", work.count);
     json.field("total_ns", work.total_ns);
     json.field("critical_ns", work.critical_ns);
@@ -199,6 +204,7 @@ void writeNode(JsonWriter &json, const ProgramDag &program, const DagSummary &su
     json.field("id", i);
     json.field("kind", nameOf(node.kind));
     json.field("name", program.names[node.name]);
+    putModule(json, program, node.name);
     json.field("pid", node.pid);
     if (node.isOnGpu()) {
       json.field("gpu", node.gpu);

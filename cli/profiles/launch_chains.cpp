@@ -80,13 +80,16 @@ void insert(std::vector<Finding> &findings, const Finding &finding) {
 
 } // namespace
 
-std::map<std::string, Followers> followersIn(const ProgramDag &program) {
+FollowersByKernel followersIn(const ProgramDag &program) {
   const std::vector<uint32_t> waited = firstWaits(program.dag);
   const auto name = [&](uint32_t node) -> const std::string & {
     return program.names[program.nodes[node].name];
   };
-  std::map<std::string, Followers> all;
-  std::map<std::string, std::set<std::string>> before;
+  const auto identity = [&](uint32_t node) {
+    return std::pair(name(node), program.modules[program.nodes[node].name]);
+  };
+  FollowersByKernel all;
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> before;
   for (uint32_t node = 0; node < program.nodes.size(); ++node) {
     if (program.nodes[node].kind != NodeKind::kernel || isOfRuntime(name(node))) continue;
     const auto edges = program.dag.edgesInto(node);
@@ -104,18 +107,18 @@ std::map<std::string, Followers> followersIn(const ProgramDag &program) {
         is_after_others = true;
     }
     if (kernels.empty() || is_after_others) continue;
-    ++all[name(node)].dispatches;
-    for (const uint32_t each : kernels) before[name(node)].insert(name(each));
+    ++all[identity(node)].dispatches;
+    for (const uint32_t each : kernels) before[identity(node)].insert(name(each));
   }
   for (auto &[kernel, names] : before) all[kernel].after.assign(names.begin(), names.end());
   return all;
 }
 
-void addLaunchOverhead(const std::map<std::string, Followers> &followers, Profile &profile) {
+void addLaunchOverhead(const FollowersByKernel &followers, Profile &profile) {
   std::vector<Finding> &all = profile.findings.list;
   all.clear();
   for (ProfiledKernel &kernel : profile.kernels) {
-    const auto at = followers.find(kernel.counts.name);
+    const auto at = followers.find({kernel.counts.name, kernel.counts.module});
     if (kernel.verdict.kind == KernelClass::launch_overhead && at != followers.end())
       insert(kernel.findings, findingOf(kernel, at->second));
     all.insert(all.end(), kernel.findings.begin(), kernel.findings.end());

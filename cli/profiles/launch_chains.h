@@ -12,11 +12,12 @@ struct Followers {
   std::vector<std::string> after; ///< names of the kernels before it, in order of their names
 };
 
-/// By name of the kernel.
-std::map<std::string, Followers> followersIn(const ProgramDag &program);
+using FollowersByKernel =
+    std::map<std::pair<std::string, std::string>, Followers>; ///< name, module
+FollowersByKernel followersIn(const ProgramDag &program);
 
 /// Adds a finding for each kernel that mostly begins and ends, and follows others.
-void addLaunchOverhead(const std::map<std::string, Followers> &followers, Profile &profile);
+void addLaunchOverhead(const FollowersByKernel &followers, Profile &profile);
 inline void addLaunchOverhead(const ProgramDag &program, Profile &profile) {
   addLaunchOverhead(followersIn(program), profile);
 }

@@ -29,10 +29,11 @@ public:
                 const std::vector<std::optional<uint64_t>> &instructions)
       : program_(program), events_(events), instructions_(instructions) {
     for (const ProfiledKernel &kernel : profile.kernels)
-      if (kernel.counts.is_counted) kernels_[kernel.counts.name].model = &kernel;
+      if (kernel.counts.is_counted)
+        kernels_[{kernel.counts.name, kernel.counts.module}].model = &kernel;
     for (const ProgramNode &node : program.nodes) {
       if (node.kind != NodeKind::kernel) continue;
-      const auto known = kernels_.find(program.names[node.name]);
+      const auto known = kernels_.find({program.names[node.name], program.modules[node.name]});
       if (known == kernels_.end()) continue;
       const auto &executed = instructions[node.operation];
       known->second.are_known = known->second.are_known && executed;
@@ -43,7 +44,7 @@ public:
 
   /// Nothing if the kernel was not counted.
   std::optional<uint64_t> of(const ProgramNode &node) const {
-    const auto known = kernels_.find(program_.names[node.name]);
+    const auto known = kernels_.find({program_.names[node.name], program_.modules[node.name]});
     if (known == kernels_.end()) return std::nullopt;
     const OfKernel &all = known->second;
     const KernelProfile &counts = all.model->counts;
@@ -68,7 +69,7 @@ private:
   const ProgramDag &program_;
   const HostEvents &events_;
   const std::vector<std::optional<uint64_t>> &instructions_;
-  std::map<std::string_view, OfKernel> kernels_;
+  std::map<std::pair<std::string_view, std::string_view>, OfKernel> kernels_; ///< name, module
 };
 
 /// What HIP calls take on the host, as far as they do not wait: assumed, not measured.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <functional>
+#include <tuple>
 
 namespace fade::profile {
 namespace {
@@ -65,7 +66,9 @@ Profile profileOf(const report::RunLog &log, const host_trace::HostEvents *event
     profile.kernels.push_back(std::move(one));
   }
   std::ranges::sort(profile.kernels, [](const ProfiledKernel &a, const ProfiledKernel &b) {
-    return a.allNs() != b.allNs() ? a.allNs() > b.allNs() : a.counts.name < b.counts.name;
+    return a.allNs() != b.allNs() ? a.allNs() > b.allNs()
+                                  : std::tie(a.counts.name, a.counts.module) <
+                                        std::tie(b.counts.name, b.counts.module);
   });
   return profile;
 }
@@ -75,7 +78,8 @@ void addCriticality(const ProgramDag &program, const DagSummary &summary, Profil
     if (work.kind != NodeKind::kernel) continue;
     // Those of the same name on several processors are one work.
     for (ProfiledKernel &kernel : profile.kernels)
-      if (kernel.counts.name == program.names[work.name])
+      if (kernel.counts.name == program.names[work.name] &&
+          kernel.counts.module == program.modules[work.name])
         kernel.criticality = {work.total_ns, work.critical_ns, work.gain_ns};
   }
 }

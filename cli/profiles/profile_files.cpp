@@ -84,6 +84,7 @@ OrderedJson headOf(const char *type, const Profile &profile) {
 
 OrderedJson nameFields(const ProfiledKernel &k) {
   return {{"kernel", k.counts.name},
+          {"module", ifKnown(!k.counts.module.empty(), k.counts.module)},
           {"symbol", k.counts.symbol},
           {"target", ifKnown(!k.counts.target.empty(), k.counts.target)},
           {"counted", k.counts.is_counted},

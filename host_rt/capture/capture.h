@@ -61,6 +61,7 @@ struct Description {
   std::string isa;       ///< amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-
   std::string kernel;    ///< demangled
   std::string symbol;    ///< without ".kd"
+  std::string module;    ///< codeobj::moduleIdOf the code it was loaded from; empty: not known
   uint64_t dispatch = 1; ///< which one of this kernel, from 1
 
   std::array<uint32_t, 3> grid{1, 1, 1}, workgroup{1, 1, 1}; ///< work-items

@@ -34,6 +34,7 @@ void readDescription(const Line &line, Description &d) {
   d.gpu = line.text("gpu");
   d.isa = line.text("isa");
   d.kernel = line.text("kernel");
+  if (line.has("module")) d.module = line.text("module");
   d.symbol = line.text("symbol");
   d.dispatch = line.number("dispatch");
   d.grid = line.three("grid");

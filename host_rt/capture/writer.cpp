@@ -93,6 +93,7 @@ void writeDispatch(JsonWriter &json, const Description &d) {
   json.field("gpu", d.gpu);
   json.field("isa", d.isa);
   json.field("kernel", d.kernel);
+  if (!d.module.empty()) json.field("module", d.module);
   json.field("symbol", d.symbol);
   json.field("dispatch", d.dispatch);
   three("grid", d.grid);

@@ -39,16 +39,14 @@ std::vector<std::shared_ptr<KernelEntry>> KernelRegistry::all() const {
   return kernels;
 }
 
-std::shared_ptr<const KernelInfo> KernelRegistry::info(const std::string &name,
-                                                       const std::string &symbol,
-                                                       const std::string &target,
+std::shared_ptr<const KernelInfo> KernelRegistry::info(KernelIdentity kernel,
                                                        std::shared_ptr<const ModuleSites> sites) {
   const std::unique_lock lock(mutex_);
   std::shared_ptr<const KernelInfo> plain, with_sites;
-  const auto [first, last] = infos_.equal_range(symbol);
+  const auto [first, last] = infos_.equal_range(kernel.symbol);
   for (auto at = first; at != last; ++at) {
     const auto &info = at->second;
-    if (info->target() != target) continue;
+    if (info->target() != kernel.target || info->module() != kernel.module) continue;
     const ModuleSites *known = info->sites();
     if (!sites && !known) return info;
     if (sites && known && known->table.moduleId() == sites->table.moduleId()) return info;
@@ -56,12 +54,10 @@ std::shared_ptr<const KernelInfo> KernelRegistry::info(const std::string &name,
   }
   // With and without sites it is the same kernel, but a second site table makes another one.
   const KernelInfo *same = sites ? (with_sites ? nullptr : plain.get()) : with_sites.get();
-  auto identity =
-      same ? same->identity()
-           : std::make_shared<KernelIdentity>(KernelIdentity{next_id_++, name, symbol, target});
-  return infos_
-      .emplace(symbol, std::make_shared<KernelInfo>(std::move(identity), std::move(sites)))
-      ->second;
+  if (!same) kernel.id = next_id_++;
+  auto info = same ? std::make_shared<KernelInfo>(same->identity(), std::move(sites))
+                   : std::make_shared<KernelInfo>(std::move(kernel), std::move(sites));
+  return infos_.emplace(info->symbol(), std::move(info))->second;
 }
 
 } // namespace fade

@@ -77,9 +77,9 @@ public:
 
   std::vector<std::shared_ptr<KernelEntry>> all() const;
 
-  /// The description of a kernel; the same for the same symbol, target and sites.
-  std::shared_ptr<const KernelInfo> info(const std::string &name, const std::string &symbol,
-                                         const std::string &target,
+  /// The description of a kernel; the same for the same symbol, target, module and sites. The id of
+  /// `kernel` does not matter.
+  std::shared_ptr<const KernelInfo> info(KernelIdentity kernel,
                                          std::shared_ptr<const ModuleSites> sites = nullptr);
 
 private:

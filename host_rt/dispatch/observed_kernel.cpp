@@ -41,7 +41,7 @@ ObservedKernels::find(const std::shared_ptr<KernelEntry> &kernel, KernelRegistry
   auto table = SiteTable::parse(made_sites->table, error);
   if (!table) return Error::of(error);
   auto sites = std::make_shared<ModuleSites>(ModuleSites{*std::move(table), object->file()});
-  made->info = registry.info(kernel->info->name(), symbol, kernel->info->target(), sites);
+  made->info = registry.info(*kernel->info->identity(), sites);
   known = made;
   return known;
 }

@@ -106,7 +106,7 @@ Result<Replacement> ReplacementPlanner::instrumentedForm(const KernelEntry &kern
   if (const auto *sync = before->findHidden(codeobj::ArgKind::HiddenMultigridSyncArg))
     choice.cooperative_offset = sync->offset;
   choice.twin_kernargs = std::make_shared<codeobj::KernargRewrite>(*std::move(rewrite));
-  choice.info = registry_.info(info.name(), info.symbol(), info.target(), *std::move(sites));
+  choice.info = registry_.info(*info.identity(), *std::move(sites));
   return choice;
 }
 

@@ -331,7 +331,7 @@ void startOrStop(bool on) noexcept {
   if (const bool now = isRecording(); now != before) recordSwitch(now);
 }
 
-uint64_t recordText(std::string_view text) noexcept {
+uint64_t recordText(std::string_view text, std::string_view apart) noexcept {
   Shared *all = shared.load(std::memory_order_acquire);
   if (!all) return 0;
   constexpr std::size_t most = 4096;
@@ -339,8 +339,10 @@ uint64_t recordText(std::string_view text) noexcept {
   try {
     events::TextEvent event{};
     {
+      std::string key(text);
+      if (!apart.empty()) key.append(1, '\0').append(apart);
       const std::lock_guard lock(all->mutex);
-      const auto [at, is_new] = all->texts.try_emplace(std::string(text), all->texts.size() + 1);
+      const auto [at, is_new] = all->texts.try_emplace(std::move(key), all->texts.size() + 1);
       if (!is_new) return at->second;
       event.id = at->second;
     }

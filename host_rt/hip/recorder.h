@@ -113,7 +113,8 @@ void startOrStop(bool on) noexcept;
 void switchBy(int starts) noexcept;
 /// How much processor time the process has had by now; at most ten times a second but for the last.
 void recordUsage(uint64_t now_ns, bool is_last) noexcept;
-/// A text that events can refer to; the same one for the same text. Any thread.
-uint64_t recordText(std::string_view text) noexcept;
+/// A text that events can refer to; the same one for the same text, unless `apart` tells them
+/// apart. Any thread.
+uint64_t recordText(std::string_view text, std::string_view apart = {}) noexcept;
 
 } // namespace fade::hip

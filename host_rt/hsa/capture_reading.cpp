@@ -3,6 +3,7 @@
 #include "base/diagnostics.h"
 #include "hsa/capture_estimate.h"
 #include "hsa/capture_session.h"
+#include "hsa/operations.h"
 #include "hsa/run_place.h"
 #include "hsa/runtime.h"
 
@@ -35,6 +36,7 @@ void CaptureSession::describe(Job &job) {
   d.gpu = job.queue->agent->target;
   d.isa = job.queue->agent->isa;
   d.kernel = kernel.info->name();
+  d.module = kernel.info->module();
   d.symbol = kernel.info->symbol();
   d.dispatch = job.ordinal;
   const DispatchShape shape = shapeOf(packet);
@@ -166,7 +168,7 @@ void CaptureSession::readDuration(Job &job) const {
   hsa_amd_profiling_dispatch_time_t time{};
   if (ok(hsaApi().amd.hsa_amd_profiling_get_dispatch_time_fn(job.queue->agent->handle, job.done,
                                                              &time)))
-    job.description.duration_ns = runtime_.nanoseconds(time.end - time.start);
+    job.description.duration_ns = nanosecondsOf(time.end - time.start);
 }
 
 void CaptureSession::finish(Job &job, double seconds) {

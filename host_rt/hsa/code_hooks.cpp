@@ -2,6 +2,7 @@
 
 #include "base/diagnostics.h"
 #include "codeobj/demangle.h"
+#include "codeobj/module_id.h"
 #include "hip/install.h"
 #include "hip/recorder.h"
 #include "hsa/capture_session.h"
@@ -45,9 +46,16 @@ Facts factsIn(const codeobj::Blob &blob) {
 /// Code objects between the creation of a reader and the freezing of an executable.
 class PendingCode {
 public:
-  void addReader(uint64_t reader, codeobj::Blob blob, std::string path) {
+  /// What a reader reads: its bytes if somebody wants them, the file they are in, and which module
+  /// they are.
+  struct Seen {
+    codeobj::Blob blob;
+    std::string path;
+    std::string module;
+  };
+  void addReader(uint64_t reader, Seen seen) {
     const std::lock_guard lock(mutex_);
-    readers_[reader] = {std::move(blob), std::move(path)};
+    readers_[reader] = std::move(seen);
   }
   void dropReader(uint64_t reader) {
     const std::lock_guard lock(mutex_);
@@ -64,6 +72,8 @@ public:
     if (at == readers_.end() || !runtime) return;
     const codeobj::Blob &blob = at->second.blob;
     loaded.path = at->second.path;
+    loaded.module = at->second.module;
+    if (blob.empty()) return;
     if (hip::hasRecorder()) loaded.facts = factsIn(blob);
     if (runtime->allocationPolicy().isActive() &&
         codeobj::asText(blob.bytes()).find("hidden_hostcall_buffer") != std::string_view::npos)
@@ -73,18 +83,18 @@ public:
         runtime->observing() != Observe::pass || LoadedCode::mayBeInstrumented(blob.bytes()))
       loaded.code = std::make_shared<LoadedCode>(codeobj::Blob::copy(blob.bytes(), blob.name()));
   }
-  /// What a reader reads, and the file it is in.
-  std::optional<std::pair<codeobj::Blob, std::string>> find(uint64_t reader) {
+  std::optional<Seen> find(uint64_t reader) {
     const std::lock_guard lock(mutex_);
     const auto at = readers_.find(reader);
     if (at == readers_.end()) return std::nullopt;
-    return std::pair(at->second.blob, at->second.path);
+    return at->second;
   }
   struct Loaded {
     hsa_agent_t agent{};
     std::shared_ptr<const LoadedCode> code;
     Facts facts;
     std::string path; ///< the file it is in; empty: none, or nobody asks
+    std::string module;
   };
   std::vector<Loaded> take(uint64_t executable) {
     const std::lock_guard lock(mutex_);
@@ -98,10 +108,6 @@ public:
 
 private:
   std::mutex mutex_;
-  struct Seen {
-    codeobj::Blob blob;
-    std::string path;
-  };
   std::unordered_map<uint64_t, Seen> readers_;
   std::unordered_map<uint64_t, std::vector<Loaded>> executables_;
   uint64_t named_ = 0;
@@ -142,6 +148,19 @@ std::shared_ptr<const LoadedCode> codeOf(const std::string &symbol, hsa_agent_t 
   return nullptr;
 }
 
+/// The module of a kernel that came from `code`, or from the only one that was loaded.
+std::string moduleOf(const LoadedCode *code, hsa_agent_t agent,
+                     const std::vector<PendingCode::Loaded> &loaded) {
+  const PendingCode::Loaded *only = nullptr;
+  for (const auto &item : loaded) {
+    if (item.agent.handle != agent.handle) continue;
+    if (code && item.code.get() == code) return item.module;
+    if (only) return "";
+    only = &item;
+  }
+  return only ? only->module : "";
+}
+
 /// Whether one of the files that the agent's code came from is meant.
 bool isOfWantedLibrary(const Selection &selection, hsa_agent_t agent,
                        const std::vector<PendingCode::Loaded> &loaded) {
@@ -166,12 +185,14 @@ void registerKernel(Registration &in, hsa_executable_symbol_t symbol) {
     return;
   const std::string name = kernelName(symbol);
   const Agent *agent = in.runtime.agents().find(in.agent);
+  auto code = codeOf(name, in.agent, in.loaded);
   auto kernel = std::make_shared<KernelEntry>(
-      in.runtime.registry().info(codeobj::demangle(name), name, agent ? agent->target : ""));
+      in.runtime.registry().info({0, codeobj::demangle(name), name, agent ? agent->target : "",
+                                  moduleOf(code.get(), in.agent, in.loaded)}));
   kernel->device = readKernelSymbol(symbol);
   kernel->agent = in.agent.handle;
   kernel->executable = in.executable.handle;
-  kernel->code = codeOf(name, in.agent, in.loaded);
+  kernel->code = std::move(code);
   for (const PendingCode::Loaded &loaded : in.loaded)
     if (const auto at = loaded.facts.find(name);
         loaded.agent.handle == in.agent.handle && at != loaded.facts.end())
@@ -247,7 +268,8 @@ void seeMemory(const void *bytes, size_t size, uint64_t reader) noexcept {
   if (!Runtime::active()) return;
   aside("a code object was not seen", [&] {
     const codeobj::ByteView view(static_cast<const uint8_t *>(bytes), size);
-    pending().addReader(reader, codeobj::Blob::borrow(view, pending().nextName()), fileAt(bytes));
+    pending().addReader(reader, {codeobj::Blob::borrow(view, pending().nextName()), fileAt(bytes),
+                                 codeobj::moduleIdOf(view)});
   });
 }
 
@@ -259,7 +281,7 @@ hsa_status_t readerFromMemory(const void *bytes, size_t size, hsa_code_object_re
 }
 
 /// The bytes [offset, offset + size) of a file, size 0: all from offset on.
-void addFileReader(hsa_file_t file, size_t offset, size_t size, uint64_t reader) {
+void addFileReader(hsa_file_t file, size_t offset, size_t size, uint64_t reader, bool keeps_bytes) {
   struct stat status {};
   if (fstat(file, &status) != 0 || static_cast<size_t>(status.st_size) < offset) return;
   const size_t length =
@@ -272,15 +294,19 @@ void addFileReader(hsa_file_t file, size_t offset, size_t size, uint64_t reader)
     if (n <= 0) return;
     done += static_cast<size_t>(n);
   }
-  pending().addReader(reader, codeobj::Blob::own(std::move(bytes), pending().nextName()),
-                      fileBehind(file));
+  std::string module = codeobj::moduleIdOf(bytes);
+  codeobj::Blob blob;
+  if (keeps_bytes) blob = codeobj::Blob::own(std::move(bytes), pending().nextName());
+  pending().addReader(reader, {std::move(blob), fileBehind(file), std::move(module)});
 }
 
 void seeFile(hsa_file_t file, size_t offset, size_t size, uint64_t reader) noexcept {
   const Visit visit;
-  if (visit.runtime() && (visit.runtime()->keepsCode() || hip::hasRecorder() ||
-                          visit.runtime()->allocationPolicy().isActive()))
-    aside("a code object was not seen", [&] { addFileReader(file, offset, size, reader); });
+  if (!visit.runtime()) return;
+  const bool keeps_bytes = visit.runtime()->keepsCode() || hip::hasRecorder() ||
+                           visit.runtime()->allocationPolicy().isActive();
+  aside("a code object was not seen",
+        [&] { addFileReader(file, offset, size, reader, keeps_bytes); });
 }
 
 hsa_status_t readerFromFile(hsa_file_t file, hsa_code_object_reader_t *reader) {
@@ -387,7 +413,7 @@ const codeobj::Blob *withTwins(const codeobj::Blob &code) {
 bool loadWithTwins(hsa_executable_t executable, hsa_agent_t agent, hsa_code_object_reader_t reader,
                    const char *options, hsa_loaded_code_object_t *loaded) {
   const auto original = pending().find(reader.handle);
-  const codeobj::Blob *other = original ? withTwins(original->first) : nullptr;
+  const codeobj::Blob *other = original ? withTwins(original->blob) : nullptr;
   if (!other) return false;
   const CoreApiTable &core = hsaApi().core;
   hsa_code_object_reader_t own{};
@@ -397,7 +423,7 @@ bool loadWithTwins(hsa_executable_t executable, hsa_agent_t agent, hsa_code_obje
   const hsa_status_t status =
       core.hsa_executable_load_agent_code_object_fn(executable, agent, own, options, loaded);
   if (ok(status)) {
-    pending().addReader(own.handle, *other, original->second);
+    pending().addReader(own.handle, {*other, original->path, original->module});
     pending().load(executable.handle, agent, own.handle);
     pending().dropReader(own.handle);
   } else {

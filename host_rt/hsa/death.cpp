@@ -221,6 +221,7 @@ void putDispatch(JsonWriter &json, const DeathDispatch &dispatch, bool has_addre
   };
   json.field("dispatch", dispatch.id);
   json.field("kernel", dispatch.kernel);
+  if (!dispatch.module.empty()) json.field("module", dispatch.module);
   put_size("grid", dispatch.grid);
   put_size("workgroup", dispatch.workgroup);
   json.field("queue", dispatch.queue);

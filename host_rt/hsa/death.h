@@ -52,7 +52,7 @@ struct DeathWave {
 struct DeathDispatch {
   uint64_t id = 0, queue = 0;
   uint32_t agent = 0;
-  std::string kernel;
+  std::string kernel, module;
   std::array<uint32_t, 3> grid{}, workgroup{};
   bool is_instrumented = false;
   bool adds_up = false;               ///< waves write records of rare accesses only

@@ -249,6 +249,7 @@ void DeathWatch::addInFlight(Death &death, const HostSymbols &symbols) const {
     to.agent = from.agent;
     if (from.kernel) {
       to.kernel = from.kernel->name();
+      to.module = from.kernel->module();
       if (death.target.empty()) death.target = from.kernel->target();
     }
     to.grid = from.grid;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <charconv>
 
 namespace fade {
 namespace {
@@ -40,15 +41,14 @@ void measureOffset(uint64_t now) noexcept {
     const uint64_t after = hip::nowNs();
     if (after - before >= narrowest) continue;
     narrowest = after - before;
-    const auto theirs = static_cast<uint64_t>(static_cast<long double>(ticks) * 1e9L /
-                                              static_cast<long double>(ticksPerSecond()));
-    found = static_cast<int64_t>(before + narrowest / 2) - static_cast<int64_t>(theirs);
+    found =
+        static_cast<int64_t>(before + narrowest / 2) - static_cast<int64_t>(nanosecondsOf(ticks));
   }
   const bool is_first = asked.exchange(now) == 0;
   if (is_first || std::abs(found - offset.load()) > kUncertainty) offset.store(found);
 }
 
-void recordRegisters(const KernelEntry &kernel, uint64_t name) noexcept {
+void recordCode(const KernelEntry &kernel, uint64_t name) noexcept {
   events::KernelEvent event{};
   event.header.kind = events::EventKind::kernel;
   event.vgprs = kernel.facts->vgprs;
@@ -58,10 +58,18 @@ void recordRegisters(const KernelEntry &kernel, uint64_t name) noexcept {
   event.spilled_sgprs = kernel.facts->spilled_sgprs;
   event.kernarg_bytes = kernel.device.kernarg_size;
   event.name = name;
+  const std::string &module = kernel.info->module();
+  std::from_chars(module.data(), module.data() + module.size(), event.module, 16);
   (void)hip::recordEvent(event);
 }
 
 } // namespace
+
+uint64_t nanosecondsOf(uint64_t ticks) noexcept {
+  if (ticksPerSecond() == 1'000'000'000) return ticks;
+  return static_cast<uint64_t>(static_cast<long double>(ticks) * 1e9L /
+                               static_cast<long double>(ticksPerSecond()));
+}
 
 uint64_t monotonicOf(uint64_t hsa_ns) noexcept {
   const uint64_t now = hip::roughlyNowNs();
@@ -105,10 +113,10 @@ uint64_t recordKernel(const Agent &agent, const DispatchRecord &record, KernelEn
   event.sequence = packet;
   if (kernel) event.name = kernel->text.load(std::memory_order_relaxed);
   if (event.name == 0) {
-    event.name = hip::recordText(record.kernel->name());
+    event.name = hip::recordText(record.kernel->name(), record.kernel->module());
     if (kernel) {
       kernel->text.store(event.name, std::memory_order_relaxed);
-      if (kernel->facts) recordRegisters(*kernel, event.name);
+      if (kernel->facts) recordCode(*kernel, event.name);
     }
   }
   std::copy_n(record.view.grid, 3, event.grid);

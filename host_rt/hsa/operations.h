@@ -15,6 +15,9 @@ struct Agent;
 struct KernelEntry;
 struct DispatchRecord;
 
+/// Ticks of the runtime's clock.
+uint64_t nanosecondsOf(uint64_t ticks) noexcept;
+
 /// Times of the GPU, which the runtime tells by a clock of its own choice, by CLOCK_MONOTONIC. Asks
 /// the runtime for the difference now and then. Any thread.
 uint64_t monotonicOf(uint64_t hsa_ns) noexcept;

@@ -99,7 +99,7 @@ void DispatchRewrite::describe(DispatchRecord &record) const {
     record.setKernel(kernel_->info);
   } else {
     const std::string name = fmt::format("kernel object {:#x}", packet_.kernel_object);
-    record.setKernel(runtime_.registry().info(name, name, queue_->agent->target));
+    record.setKernel(runtime_.registry().info({0, name, name, queue_->agent->target, ""}));
   }
   record.setVariant(original);
   fade_dispatch &view = record.view;

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
+#include <string_view>
 #include <vector>
 
 namespace fade {
@@ -46,6 +48,11 @@ std::string variantName(const std::string &path) {
 
 bool has(const fade_dispatch &d, uint32_t flag) { return (d.flags & flag) != 0; }
 
+void writeKernel(JsonWriter &json, std::string_view name, std::string_view module) {
+  json.field("kernel", name);
+  if (!module.empty()) json.field("module", module);
+}
+
 void writeArguments(JsonWriter &json, const fade_dispatch &d) {
   json.list("arguments", [&] {
     for (uint32_t i = 0; i < d.argument_count; ++i)
@@ -66,7 +73,7 @@ void writeJson(Output &output, const fade_dispatch &d, const WorkgroupCounts &wo
   json.object([&] {
     json.field("type", "dispatch");
     json.field("version", FADE_REPORT_VERSION);
-    json.field("kernel", d.kernel->name);
+    writeKernel(json, d.kernel->name, d.kernel->module);
     json.field("dispatch_id", d.id);
     json.field("agent", d.agent);
     json.field("queue", d.queue);
@@ -169,7 +176,7 @@ void DispatchLog::dispatch(const DispatchRecord &dispatch) {
   records_ += d.records;
   bytes_ += d.bytes;
   dropped_ += d.dropped;
-  durations_[{d.kernel->name, d.variant}].add(d);
+  durations_[{d.kernel->name, d.kernel->module, d.variant}].add(d);
   if (output_.format() == Format::json) writeJson(output_, d, workgroups);
   if (output_.format() == Format::csv) writeCsv(output_, d, !std::exchange(csv_header_, true));
 }
@@ -186,9 +193,9 @@ std::optional<std::string> DispatchLog::hint() const {
   outcome.instrumented = instrumented_;
   // Kernels of the HIP runtime are nobody's wish.
   for (const auto &[key, durations] : durations_)
-    if (!key.first.starts_with("__amd_rocclr_") &&
-        (outcome.kernels.empty() || outcome.kernels.back() != key.first))
-      outcome.kernels.push_back(key.first);
+    if (!key.kernel.starts_with("__amd_rocclr_") &&
+        (outcome.kernels.empty() || outcome.kernels.back() != key.kernel))
+      outcome.kernels.push_back(key.kernel);
   outcome.lacks_twins = std::ranges::any_of(
       skipped_, [](const auto &entry) { return entry.first.second.starts_with(kNoTwin); });
   return hintFor(*wishes_, outcome);
@@ -203,7 +210,7 @@ void DispatchLog::report() {
                 : samplingNotes(filter_, workgroups_);
   uint64_t observed = 0; // the variant's name where the software GPU was asked to watch
   for (const auto &[key, durations] : durations_)
-    if (key.second == "observed") observed += durations.count;
+    if (key.variant == "observed") observed += durations.count;
   if (observed != 0)
     notes.push_back(fmt::format("{} seen by the software GPU, as compiled: accesses are those of "
                                 "the machine's instructions",
@@ -238,19 +245,26 @@ std::string DispatchLog::durationsText() const {
   text += bold(fmt::format(kRow, "count", "total", "mean", least, most, "variant", "kernel"),
                output_.hasColor());
   const unsigned columns = output_.terminalColumns();
+  std::map<std::string_view, std::set<std::string_view>> modules; // of a name
+  for (const auto *row : rows) modules[row->first.kernel].insert(row->first.module);
+  const auto labelOf = [&](const Version &version, std::size_t room) {
+    if (modules[version.kernel].size() < 2) return shortKernelName(version.kernel, room);
+    const std::string module = fmt::format(" (module {})", version.module);
+    return shortKernelName(version.kernel, room - std::min(room, module.size())) + module;
+  };
   for (const auto *row : rows) {
     const auto &key = row->first;
     const Amounts &d = row->second.shown();
     const auto amount = [&](uint64_t n) {
       return d.count == 0 ? "-" : row->second.in_software ? humanCount(n) : humanTime(n);
     };
-    const std::string variant = variantName(key.second);
+    const std::string variant = variantName(key.variant);
     const std::size_t room =
         columns == 0 ? kLongestName
                      : columns - std::min<std::size_t>(columns, kBeforeVariant + kVariantWidth + 1);
     text += fmt::format(kRow, row->second.count, amount(d.total),
                         amount(d.total / std::max<uint64_t>(d.count, 1)), amount(d.least),
-                        amount(d.most), variant, shortKernelName(key.first, room)) +
+                        amount(d.most), variant, labelOf(key, room)) +
             '\n';
   }
   return text;
@@ -303,8 +317,8 @@ void DispatchLog::reportJson(const std::vector<std::string> &notes, const std::s
       for (const auto &row : durations_)
         json.object([&] {
           const auto &[key, d] = row;
-          json.field("kernel", key.first);
-          json.field("variant", key.second);
+          writeKernel(json, key.kernel, key.module);
+          json.field("variant", key.variant);
           json.field("count", d.count);
           json.field("total_ns", d.times.total);
           json.field("shortest_ns", d.times.count ? d.times.least : 0);

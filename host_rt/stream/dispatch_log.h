@@ -58,8 +58,12 @@ private:
   void reportCsv();
 
   Output &output_;
-  std::map<std::pair<std::string, std::string>, Durations> durations_; ///< kernel, variant
-  uint64_t passed_over_ = 0;                                           ///< by an automatic sample
+  struct Version {
+    std::string kernel, module, variant;
+    auto operator<=>(const Version &) const = default;
+  };
+  std::map<Version, Durations> durations_;
+  uint64_t passed_over_ = 0; ///< by an automatic sample
   uint64_t dispatches_ = 0, instrumented_ = 0, incomplete_ = 0, host_bound_ = 0;
   uint64_t records_ = 0, bytes_ = 0, dropped_ = 0;
   bool csv_header_ = false;

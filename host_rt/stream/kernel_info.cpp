@@ -14,6 +14,7 @@ KernelInfo::KernelInfo(std::shared_ptr<const KernelIdentity> identity,
   view_.name = identity_->name.c_str();
   view_.symbol = identity_->symbol.c_str();
   view_.target = identity_->target.c_str();
+  view_.module = identity_->module.c_str();
   view_.sites_file = "";
   if (!sites_) return;
   view_.sites = sites_->table.bytes().data();

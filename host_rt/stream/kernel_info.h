@@ -13,10 +13,11 @@ namespace fade {
 
 /// One object for one kernel, however often and wherever its code is loaded.
 struct KernelIdentity {
-  uint32_t id = 0;    ///< counts from 0
-  std::string name;   ///< demangled, with its parameters
-  std::string symbol; ///< as the compiler named it, without ".kd"
-  std::string target; ///< gfx90a; empty if it is not known
+  uint32_t id = 0;      ///< counts from 0
+  std::string name;     ///< demangled, with its parameters
+  std::string symbol;   ///< as the compiler named it, without ".kd"
+  std::string target;   ///< gfx90a; empty if it is not known
+  std::string module{}; ///< codeobj::moduleIdOf its code object; empty if it is not known
 };
 
 /// The site table of a module: read once, when the code object it came with becomes known, and
@@ -44,6 +45,7 @@ public:
   const std::string &name() const { return identity_->name; }
   const std::string &symbol() const { return identity_->symbol; }
   const std::string &target() const { return identity_->target; }
+  const std::string &module() const { return identity_->module; }
   const ModuleSites *sites() const { return sites_.get(); }
   uint32_t siteCount() const;
   /// FADE_MODE_* of its instrumented form.

@@ -33,8 +33,9 @@ struct FileHeader {
 };
 
 enum class Kind : uint32_t {
-  sites = 1,       ///< u64 module id, u32 modes, string file, the table
-  kernel = 2,      ///< u32 id, strings name, symbol, target, u64 module id (0: none)
+  sites = 1,       ///< u64 id, u32 modes, string file, the table
+  kernel = 2,      ///< u32 id, strings name, symbol, target, u64 id of its sites (0: none), string
+                   ///< module
   allocations = 3, ///< u64 count, fade_allocation each, their names: those that hold from here on
   begin = 4,       ///< see DispatchFields; an instrumented dispatch whose records follow. Then its
                    ///< arguments: u64 count, for each ArgumentFields and strings name, type

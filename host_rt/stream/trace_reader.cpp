@@ -144,22 +144,26 @@ const char *Replay::sites(trace::Reader in) {
 const char *Replay::kernel(trace::Reader in) {
   const auto id = in.take<uint32_t>();
   auto name = in.takeString(), symbol = in.takeString(), target = in.takeString();
-  const auto module = in.take<uint64_t>();
-  if (!id || !name || !symbol || !target || !module) return "a kernel that is cut short";
+  const auto table = in.take<uint64_t>();
+  if (!id || !name || !symbol || !target || !table) return "a kernel that is cut short";
+  // Traces of older versions do not have it.
+  auto module = in.rest().empty() ? std::string() : in.takeString();
+  if (!module) return "a kernel that is cut short";
   std::shared_ptr<const ModuleSites> sites;
-  if (*module != 0) {
-    const auto at = modules_.find(*module);
+  if (*table != 0) {
+    const auto at = modules_.find(*table);
     if (at == modules_.end()) return "a kernel whose site table is missing";
     sites = at->second;
   }
   Known &known = kernels_[*id];
   const KernelInfo *before = known.plain ? known.plain.get() : known.with_sites.get();
-  if (before &&
-      (before->name() != *name || before->symbol() != *symbol || before->target() != *target))
+  if (before && (before->name() != *name || before->symbol() != *symbol ||
+                 before->target() != *target || before->module() != *module))
     return "a kernel whose id belongs to another one";
   auto &place = sites ? known.with_sites : known.plain;
   if (place) return "a kernel that is there twice";
-  KernelIdentity identity{*id, std::move(*name), std::move(*symbol), std::move(*target)};
+  KernelIdentity identity{*id, std::move(*name), std::move(*symbol), std::move(*target),
+                          std::move(*module)};
   place = before ? std::make_shared<KernelInfo>(before->identity(), std::move(sites))
                  : std::make_shared<KernelInfo>(std::move(identity), std::move(sites));
   return nullptr;

@@ -88,6 +88,7 @@ void TraceWriter::kernelLocked(const KernelInfo &kernel) {
     w.putString(kernel.symbol());
     w.putString(kernel.target());
     w.put(sites ? sites->table.moduleId() : 0);
+    if (!kernel.module().empty()) w.putString(kernel.module());
     chunkLocked(Kind::kernel, w.bytes());
   });
 }

@@ -46,14 +46,26 @@
 
 namespace fade {
 
+// What tells kernels apart: two modules may have kernels of one name.
+struct KernelId {
+  std::string name;   // demangled, with its parameters
+  std::string module; // as in fade_kernel; empty: not known
+
+  auto operator<=>(const KernelId &) const = default;
+  void writeTo(JsonWriter &json) const {
+    json.field("kernel", name);
+    if (!module.empty()) json.field("module", module);
+  }
+};
+
 // A kernel and its sites.
 class Kernel {
 public:
   explicit Kernel(const fade_kernel &kernel) : Kernel(kernel, readSites(kernel)) {}
   // With sites that were read before.
   Kernel(const fade_kernel &kernel, std::shared_ptr<const SiteTable> sites)
-      : id_(kernel.id), name_(kernel.name), symbol_(kernel.symbol), target_(kernel.target),
-        sites_(std::move(sites)) {}
+      : id_(kernel.id), identity_{kernel.name, moduleOf(kernel)}, symbol_(kernel.symbol),
+        target_(kernel.target), sites_(std::move(sites)) {}
 
   static std::shared_ptr<const SiteTable> readSites(const fade_kernel &kernel) {
     if (!kernel.sites) return nullptr;
@@ -64,7 +76,8 @@ public:
   }
 
   uint32_t id() const { return id_; }
-  const std::string &name() const { return name_; }
+  const KernelId &identity() const { return identity_; }
+  const std::string &name() const { return identity_.name; }
   const std::string &symbol() const { return symbol_; }
   const std::string &target() const { return target_; }
   // Null if the kernel is not instrumented.
@@ -72,8 +85,15 @@ public:
   std::size_t siteCount() const { return sites_ ? sites_->sites().size() : 0; }
 
 private:
+  // A FADE that is older than this header has a shorter struct.
+  static std::string moduleOf(const fade_kernel &kernel) {
+    constexpr auto end = offsetof(fade_kernel, module) + sizeof kernel.module;
+    return kernel.size >= end && kernel.module ? kernel.module : "";
+  }
+
   uint32_t id_;
-  std::string name_, symbol_, target_;
+  KernelId identity_;
+  std::string symbol_, target_;
   std::shared_ptr<const SiteTable> sites_;
 };
 

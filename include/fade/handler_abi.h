@@ -123,6 +123,9 @@ typedef struct fade_kernel {
   const void *sites;  /* site table (sites.h) of its instrumented twin, or null */
   fade_u64 sites_size;
   const char *sites_file; /* where the table comes from, for messages */
+  /* What its code object contains, as 16 hexadecimal digits; empty if it is not known. Kernels of
+   * one name in two modules are two kernels. */
+  const char *module;
 } fade_kernel;
 
 /* fade_dispatch.flags */

@@ -289,9 +289,11 @@ struct KernelEvent {
   uint32_t spilled_vgprs, spilled_sgprs;
   uint32_t kernarg_bytes;
   uint32_t reserved;
-  uint64_t name; ///< id of a text
+  uint64_t name;   ///< id of a text; kernels of one name in two modules have two
+  uint64_t module; ///< fade_kernel.module as a number; 0: not known. Older files do not have it
 };
-static_assert(sizeof(KernelEvent) == 40);
+static_assert(sizeof(KernelEvent) == 48);
+inline constexpr std::size_t kOldKernelEventBytes = 40;
 
 struct UsageEvent {
   EventHeader header;

@@ -101,7 +101,7 @@ class Tests(fade.Test):
                 kernels.setdefault(line["kernel"].split("(")[0], {})[name] = line
         for kernel in kernels.values():
             whole = kernel["profile"]
-            same = {key: whole[key] for key in ("kernel", "symbol", "target", "counted", "traced")}
+            same = {key: whole[key] for key in ("kernel", "module", "symbol", "target", "counted", "traced")}
             self.assertEqual(kernel["roofline"], {**same, **whole["roofline"]})
             self.assertEqual(kernel["analysis"], {**same, "time": whole["roofline"]["time"], **whole["classification"]})
             self.check_instructions(whole)

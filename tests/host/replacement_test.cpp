@@ -79,13 +79,22 @@ std::shared_ptr<const ModuleSites> sitesOf(uint64_t module) {
 TEST(Registry, AKernelKeepsItsIdWithAndWithoutSites) {
   KernelRegistry registry;
   const auto sites = sitesOf(5), others = sitesOf(6);
-  const auto plain = registry.info("k()", "k", "gfx90a", nullptr);
-  const auto traced = registry.info("k()", "k", "gfx90a", sites);
+  const auto plain = registry.info({0, "k()", "k", "gfx90a"}, nullptr);
+  const auto traced = registry.info({0, "k()", "k", "gfx90a"}, sites);
   EXPECT_EQ(plain->id(), traced->id());
   EXPECT_EQ(plain->identity(), traced->identity()) << "there is one kernel";
-  EXPECT_EQ(registry.info("k()", "k", "gfx90a", sites), traced);
-  EXPECT_NE(registry.info("k()", "k", "gfx90a", others)->id(), traced->id());
-  EXPECT_NE(registry.info("k()", "k", "gfx942", nullptr)->id(), plain->id());
+  EXPECT_EQ(registry.info({0, "k()", "k", "gfx90a"}, sites), traced);
+  EXPECT_NE(registry.info({0, "k()", "k", "gfx90a"}, others)->id(), traced->id());
+  EXPECT_NE(registry.info({0, "k()", "k", "gfx942"}, nullptr)->id(), plain->id());
+}
+
+TEST(Registry, KernelsOfOneNameInTwoModulesAreTwo) {
+  KernelRegistry registry;
+  const auto one = registry.info({0, "k()", "k", "gfx90a", "1"});
+  const auto other = registry.info({0, "k()", "k", "gfx90a", "2"}, sitesOf(5));
+  EXPECT_NE(one->id(), other->id());
+  EXPECT_EQ(other->module(), "2");
+  EXPECT_EQ(registry.info({0, "k()", "k", "gfx90a", "1"}), one) << "wherever it is loaded again";
 }
 
 // Two explicit arguments, 16 bytes, and the given hidden ones, 8 bytes each.
@@ -206,7 +215,7 @@ protected:
   Watched() {
     fs::remove_all(root);
     fs::create_directories(root);
-    kernel = std::make_shared<KernelEntry>(registry.info("vector_add", symbol, "gfx90a"));
+    kernel = std::make_shared<KernelEntry>(registry.info({0, "vector_add", symbol, "gfx90a"}));
     kernel->code = code;
     registry.add(kernel);
   }

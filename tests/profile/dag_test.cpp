@@ -162,7 +162,10 @@ ProgramDag programOf(const std::vector<Done> &all, std::vector<Edge> more) {
     ProgramNode node;
     node.kind = NodeKind::kernel;
     node.name = static_cast<uint32_t>(known - program.names.begin());
-    if (known == program.names.end()) program.names.emplace_back(each.name);
+    if (known == program.names.end()) {
+      program.names.emplace_back(each.name);
+      program.modules.emplace_back();
+    }
     node.start_ns = each.start_ns;
     node.end_ns = each.end_ns;
     uint64_t ready = 0;

@@ -34,6 +34,7 @@ private:
     one.kind = kind;
     one.name = static_cast<uint32_t>(program_.names.size());
     program_.names.emplace_back(name);
+    program_.modules.emplace_back();
     program_.nodes.push_back(one);
     return static_cast<uint32_t>(program_.nodes.size() - 1);
   }
@@ -50,8 +51,8 @@ TEST(LaunchChains, KernelsAfterKernelsFollowThem) {
   stream.add(NodeKind::kernel, "add");
   const auto found = followersIn(stream.program());
   ASSERT_EQ(found.size(), 1u); // scale comes after a copy
-  EXPECT_EQ(found.at("add").dispatches, 2u);
-  EXPECT_EQ(found.at("add").after, (std::vector<std::string>{"add", "scale"}));
+  EXPECT_EQ(found.at({"add", ""}).dispatches, 2u);
+  EXPECT_EQ(found.at({"add", ""}).after, (std::vector<std::string>{"add", "scale"}));
 }
 
 TEST(LaunchChains, WhatTheHostHasWaitedForIsNotFollowed) {
@@ -75,7 +76,7 @@ TEST(LaunchChains, CopiesThatTheHostHasWaitedForAreNotInBetween) {
   const uint32_t copy = stream.add(NodeKind::copy, "copy device_to_host");
   stream.add(NodeKind::kernel, "scale", Stream::Launch::after_waiting);
   stream.order(copy, stream.add(NodeKind::kernel, "add"));
-  EXPECT_EQ(followersIn(stream.program()).at("add").dispatches, 1u);
+  EXPECT_EQ(followersIn(stream.program()).at({"add", ""}).dispatches, 1u);
 }
 
 TEST(LaunchChains, KernelsThatAlsoWaitForCopiesFollowNobody) {

@@ -10,7 +10,7 @@ namespace {
 RunLog sampledRun() {
   RunLog log;
   log.is_sampled = true;
-  const uint32_t kernel = log.kernelIndex("k", "");
+  const uint32_t kernel = log.kernelIndex("k", "", "");
   for (const uint64_t recorded : {10, 0}) {
     Dispatch d;
     d.kernel = kernel;
