@@ -22,28 +22,16 @@ constexpr std::chrono::milliseconds kNoEventsPause(10);
 
 LiveFile::LiveFile(std::string events, std::string path, std::string form)
     : events_(std::move(events)), path_(std::move(path)), form_(std::move(form)),
-      thread_([this] { follow(); }) {}
-
-LiveFile::~LiveFile() { end(); }
-
-void LiveFile::end() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    has_ended_ = true;
-  }
-  wake_.notify_all();
-  thread_.join();
-}
+      follower_([this] { follow(); }) {}
 
 EventSource::Next LiveFile::wait() {
-  std::unique_lock lock(mutex_);
-  for (const auto until = LiveClock::now() + kFilePause; !has_ended_ && LiveClock::now() < until;) {
+  const auto until = LiveClock::now() + kFilePause;
+  while (!follower_.isToEnd() && LiveClock::now() < until) {
     if (!requests_.isOpen()) openRequests();
     if (requests_.isWanted()) return EventSource::Next::flush;
-    wake_.wait_for(lock, requests_.isOpen() ? kRequestPause : kNoEventsPause);
+    follower_.pause(requests_.isOpen() ? kRequestPause : kNoEventsPause);
   }
-  return has_ended_ ? EventSource::Next::end : EventSource::Next::read;
+  return follower_.isToEnd() ? EventSource::Next::end : EventSource::Next::read;
 }
 
 void LiveFile::openRequests() {
@@ -85,7 +73,7 @@ void LiveFile::write() {
 }
 
 std::optional<Result<HostEvents>> LiveFile::finish() {
-  end();
+  follower_.end();
   requests_.close();
   return std::exchange(made_, std::nullopt);
 }

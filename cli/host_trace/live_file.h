@@ -5,12 +5,10 @@
 #include "base/result.h"
 #include "host_trace/event_slices.h"
 #include "host_trace/flush_requests.h"
+#include "host_trace/follower.h"
 
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
 namespace fade::host_trace {
 
@@ -19,9 +17,6 @@ namespace fade::host_trace {
 class LiveFile {
 public:
   LiveFile(std::string events, std::string path, std::string form);
-  ~LiveFile();
-  LiveFile(const LiveFile &) = delete;
-  LiveFile &operator=(const LiveFile &) = delete;
 
   /// When the application has ended. Nothing: the file was not begun. Else it is there; the numbers
   /// of processes and what is missing.
@@ -33,15 +28,11 @@ private:
   /// A moment, or until the application has ended or somebody wants to read the file.
   EventSource::Next wait();
   void openRequests();
-  void end();
 
   const std::string events_, path_, form_;
   std::optional<Result<HostEvents>> made_;
   FlushRequests requests_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool has_ended_ = false;
-  std::thread thread_;
+  Follower follower_;
 };
 
 } // namespace fade::host_trace

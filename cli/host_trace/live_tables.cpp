@@ -16,19 +16,7 @@ constexpr std::chrono::milliseconds kFirstPause(10);
 
 LiveTables::LiveTables(std::string events, std::string folder, std::string partition)
     : events_(std::move(events)), folder_(std::move(folder)), partition_(std::move(partition)),
-      thread_([this] { follow(); }) {}
-
-LiveTables::~LiveTables() { end(); }
-
-void LiveTables::end() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    has_ended_ = true;
-  }
-  wake_.notify_all();
-  thread_.join();
-}
+      follower_([this] { follow(); }) {}
 
 Status LiveTables::open() {
   std::error_code ignored;
@@ -42,23 +30,18 @@ Status LiveTables::open() {
 }
 
 void LiveTables::follow() {
-  std::unique_lock lock(mutex_);
-  while (!has_ended_ && status_) {
-    wake_.wait_for(lock, tables_ ? kPause : kFirstPause);
-    if (has_ended_) return;
-    lock.unlock();
+  while (status_ && follower_.pause(tables_ ? kPause : kFirstPause)) {
     status_ = open();
     if (status_ && tables_) status_ = tables_->read();
     if (status_ && requests_.isWanted()) {
       status_ = tables_->flush();
       requests_.answer();
     }
-    lock.lock();
   }
 }
 
 Result<const HostEvents *> LiveTables::finish() {
-  end();
+  follower_.end();
   if (status_) status_ = open();
   if (!status_) return status_.error();
   if (!tables_) return nullptr;

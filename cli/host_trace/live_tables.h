@@ -4,12 +4,10 @@
 #include "base/result.h"
 #include "host_trace/column_tables.h"
 #include "host_trace/flush_requests.h"
+#include "host_trace/follower.h"
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 
 namespace fade::host_trace {
 
@@ -17,9 +15,6 @@ namespace fade::host_trace {
 class LiveTables {
 public:
   LiveTables(std::string events, std::string folder, std::string partition);
-  ~LiveTables();
-  LiveTables(const LiveTables &) = delete;
-  LiveTables &operator=(const LiveTables &) = delete;
 
   /// When the application has ended: the tables are there. Processes and what is missing; null if
   /// nobody has recorded.
@@ -29,16 +24,12 @@ private:
   void follow();
   /// Nothing if there is no file yet.
   Status open();
-  void end();
 
   const std::string events_, folder_, partition_;
   std::unique_ptr<ColumnTables> tables_;
   FlushRequests requests_;
   Status status_ = Done{};
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool has_ended_ = false;
-  std::thread thread_;
+  Follower follower_;
 };
 
 } // namespace fade::host_trace
