@@ -1,8 +1,8 @@
 #include "hip/kernel_names.h"
 
 #include "hip/recorder.h"
+#include "hip/seen_numbers.h"
 
-#include <array>
 #include <atomic>
 
 namespace fade::hip {
@@ -14,18 +14,11 @@ std::atomic<NameOfHost> name_of_host{nullptr};
 std::atomic<NameOfModule> name_of_module{nullptr};
 
 /// Addresses that were seen. When it is full, names of further ones are not recorded.
-constexpr std::size_t kSlots = 1 << 14, kTries = 32;
-std::array<std::atomic<const void *>, kSlots> seen;
+SeenNumbers<14, 32> seen;
 
 bool isNew(const void *address) noexcept {
-  std::size_t slot = (reinterpret_cast<uint64_t>(address) * 0x9e3779b97f4a7c15u) >> 50;
-  for (std::size_t i = 0; i < kTries; ++i, slot = (slot + 1) % kSlots) {
-    const void *there = seen[slot].load(std::memory_order_relaxed);
-    if (there == address) return false;
-    if (!there && seen[slot].compare_exchange_strong(there, address)) return true;
-    if (there == address) return false; // another thread was quicker
-  }
-  return false;
+  const auto number = reinterpret_cast<uint64_t>(address);
+  return seen.see(number, spreadBits(number)) == Seen::first;
 }
 
 } // namespace

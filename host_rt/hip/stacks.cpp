@@ -5,6 +5,7 @@
 #include "hip/recorder.h"
 
 #include <algorithm>
+#include <array>
 #include <link.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -12,28 +13,19 @@
 namespace fade::hip {
 
 unsigned stack_depth = 0;
-std::array<std::atomic<uint64_t>, kCallers> callers;
+SeenNumbers<14, 8> callers;
 
 namespace {
 
 constexpr unsigned kMostFrames = 128, kCallerFrames = 24;
 
 /// Stacks that were recorded, by their ids. When it is full, further ones are written each time.
-constexpr std::size_t kStacks = 1 << 16, kStackTries = 16;
-std::array<std::atomic<uint64_t>, kStacks> seen_stacks;
-
-bool isNewStack(uint64_t id) noexcept {
-  std::size_t slot = id >> 48;
-  for (std::size_t i = 0; i < kStackTries; ++i, slot = (slot + 1) % kStacks) {
-    uint64_t there = seen_stacks[slot].load(std::memory_order_relaxed);
-    if (there == 0 && seen_stacks[slot].compare_exchange_strong(there, id)) return true;
-    if (there == id) return false;
-  }
-  return true;
-}
+SeenNumbers<16, 16> seen_stacks;
 
 /// Where libfade.so itself is: its own frames are nobody's business.
-AddressRange findOwn() noexcept { return rangeAround(reinterpret_cast<const void *>(&isNewStack)); }
+AddressRange findOwn() noexcept {
+  return rangeAround(reinterpret_cast<const void *>(&recordStack));
+}
 
 struct Walk {
   std::array<uint64_t, kMostFrames> frames;
@@ -71,7 +63,7 @@ uint64_t recordStack(unsigned depth) noexcept {
   if (walk.count == 0) return 0;
   walk.count = addPythonFrames(walk.frames.data(), walk.count, walk.depth);
   const uint64_t id = idOf(walk);
-  if (!isNewStack(id)) return id;
+  if (seen_stacks.see(id, id) == Seen::before) return id;
   recordLibraries(); // what is on a stack is loaded now, and may not be later
   events::StackEvent event{};
   event.header.kind = events::EventKind::stack;
@@ -91,23 +83,14 @@ void recordCallStack(uint64_t call, uint64_t stack) noexcept {
   (void)recordEvent(event);
 }
 
-void addCaller(uint64_t key, std::size_t slot, uint16_t function, const void *address) noexcept {
-  constexpr std::size_t tries = 8;
-  for (std::size_t i = 0; i < tries; ++i, slot = (slot + 1) % kCallers) {
-    uint64_t there = callers[slot].load(std::memory_order_relaxed);
-    if (there == key) return;
-    if (there != 0 || !callers[slot].compare_exchange_strong(there, key)) {
-      if (there == key) return;
-      continue;
-    }
-    events::CallerEvent event{};
-    event.header.kind = events::EventKind::caller;
-    event.function = function;
-    event.address = reinterpret_cast<uint64_t>(address);
-    event.stack = recordStack(kCallerFrames);
-    (void)recordEvent(event);
-    return;
-  }
+void addCaller(uint64_t key, uint16_t function, const void *address) noexcept {
+  if (callers.see(key, spreadBits(key)) != Seen::first) return;
+  events::CallerEvent event{};
+  event.header.kind = events::EventKind::caller;
+  event.function = function;
+  event.address = reinterpret_cast<uint64_t>(address);
+  event.stack = recordStack(kCallerFrames);
+  (void)recordEvent(event);
 }
 
 } // namespace fade::hip

@@ -2,9 +2,8 @@
 // read, and the frames of a Python interpreter.
 #pragma once
 
-#include <array>
-#include <atomic>
-#include <cstddef>
+#include "hip/seen_numbers.h"
+
 #include <cstdint>
 
 namespace fade::hip {
@@ -19,16 +18,14 @@ uint64_t recordStack(unsigned depth) noexcept;
 void recordCallStack(uint64_t call, uint64_t stack) noexcept;
 
 /// Places in the application that have called a function. A full table takes no more.
-inline constexpr std::size_t kCallers = 1 << 14;
-extern std::array<std::atomic<uint64_t>, kCallers> callers;
-void addCaller(uint64_t key, std::size_t slot, uint16_t function, const void *address) noexcept;
+extern SeenNumbers<14, 8> callers;
+void addCaller(uint64_t key, uint16_t function, const void *address) noexcept;
 
 /// Records from where a function is called, the first time it is from there.
 inline void noteCaller(uint16_t function, const void *address) noexcept {
   const uint64_t key = (reinterpret_cast<uint64_t>(address) << 12) ^ (uint64_t{function} + 1);
-  const std::size_t slot = (key * 0x9e3779b97f4a7c15u) >> 50;
-  if (callers[slot].load(std::memory_order_relaxed) != key) [[unlikely]]
-    addCaller(key, slot, function, address);
+  if (!callers.isAtOnce(key, spreadBits(key))) [[unlikely]]
+    addCaller(key, function, address);
 }
 
 } // namespace fade::hip
