@@ -176,8 +176,7 @@ CopyQueue &copyQueueOf(hsa_agent_t agent, int direction) {
 }
 
 /// Null: the runtime will not like it.
-CopyQueue *copyQueueOf(hsa_agent_t to, hsa_agent_t from, Runtime &runtime) {
-  const Agents &agents = runtime.agents();
+CopyQueue *copyQueueOf(hsa_agent_t to, hsa_agent_t from, const Agents &agents) {
   const Agent *source = agents.find(from), *target = agents.find(to);
   if (!source || !target) return nullptr;
   const auto direction = source->is_gpu ? (target->is_gpu ? hsaDeviceToDevice : hsaDeviceToHost)
@@ -187,9 +186,9 @@ CopyQueue *copyQueueOf(hsa_agent_t to, hsa_agent_t from, Runtime &runtime) {
 
 /// Records a copy if that is wanted. `start`: gives it to the runtime with that completion signal.
 template <typename F>
-hsa_status_t startTimed(Runtime &runtime, const CopyPlaces &places, hsa_signal_t completion,
-                        F start, uint32_t count = 1) {
-  TimedCopy *timed = TimedCopy::begin(runtime, places, completion, count);
+hsa_status_t startTimed(const CopyServices &services, const CopyPlaces &places,
+                        hsa_signal_t completion, F start, uint32_t count = 1) {
+  TimedCopy *timed = TimedCopy::begin(services, places, completion, count);
   if (!timed) return start(completion, nullptr);
   try {
     const hsa_status_t status = start(timed->signal(), timed);
@@ -214,10 +213,12 @@ hsa_status_t copyLinear(void *to, hsa_agent_t to_agent, const void *from, hsa_ag
   try {
     const Visit visit;
     if (Runtime *runtime = visit.runtime()) {
-      CopyPlaces places = placesOf(*runtime, to, to_agent, from, from_agent, size);
+      const CopyServices services = CopyServices::of(*runtime);
+      CopyPlaces places = placesOf(services.agents, to, to_agent, from, from_agent, size);
       places.engine = engine;
-      status = startTimed(*runtime, places, completion, [&](hsa_signal_t done, TimedCopy *timed) {
-        CopyQueue *queue = holds_back ? copyQueueOf(to_agent, from_agent, *runtime) : nullptr;
+      status = startTimed(services, places, completion, [&](hsa_signal_t done, TimedCopy *timed) {
+        CopyQueue *queue =
+            holds_back ? copyQueueOf(to_agent, from_agent, services.agents) : nullptr;
         const auto enter = [timed] { return timed ? timed->goesToEngine() : hsa_signal_t{}; };
         const auto start = [=](Signals signals) {
           if (timed) timed->isWithEngine();
@@ -275,7 +276,7 @@ hsa_status_t copyRect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_offset,
         places.bytes = uint64_t{range->x} * range->y * range->z;
       }
       places.direction = static_cast<events::Direction>(direction + 1); // in the same order
-      status = startTimed(*runtime, places, completion, start);
+      status = startTimed(CopyServices::of(*runtime), places, completion, start);
     }
   } catch (...) { // no memory: there is no such queue, either
   }
@@ -299,7 +300,8 @@ hsa_status_t copyOnEngine(void *to, hsa_agent_t to_agent, const void *from, hsa_
 }
 
 /// What several copies in one call are together: recorded as one. Nothing if that is not known.
-std::optional<CopyPlaces> placesOf(Runtime &runtime, std::span<const CopyOperation> operations) {
+std::optional<CopyPlaces> placesOf(const Agents &agents,
+                                   std::span<const CopyOperation> operations) {
   std::optional<CopyPlaces> all;
   for (const CopyOperation &one : operations) {
     if (one.version != CopyOperation::kVersion ||
@@ -307,7 +309,7 @@ std::optional<CopyPlaces> placesOf(Runtime &runtime, std::span<const CopyOperati
       return std::nullopt;
     // Addresses that are lists, or that the engine finds out itself, are not recorded.
     const bool is_plain = one.entries == 0 && one.type == CopyOperation::kLinear;
-    const CopyPlaces places = placesOf(runtime, is_plain ? one.to : nullptr, one.firstTarget(),
+    const CopyPlaces places = placesOf(agents, is_plain ? one.to : nullptr, one.firstTarget(),
                                        is_plain ? one.from : nullptr, one.from_agent, one.bytes());
     if (!all) {
       all = places;
@@ -320,8 +322,8 @@ std::optional<CopyPlaces> placesOf(Runtime &runtime, std::span<const CopyOperati
 }
 
 /// Gives a batch to the runtime now, or when what it waits for has happened.
-hsa_status_t startBatch(Runtime &runtime, std::vector<CopyOperation> operations, Signals waits_for,
-                        hsa_signal_t done, TimedCopy *timed) {
+hsa_status_t startBatch(const Agents &agents, std::vector<CopyOperation> operations,
+                        Signals waits_for, hsa_signal_t done, TimedCopy *timed) {
   for (CopyOperation &one : operations) one.completion = done;
   const auto next = hsaApi().amd.hsa_amd_memory_async_batch_copy_fn;
   const auto startBy = [next](const std::vector<CopyOperation> &all, Signals signals) {
@@ -334,7 +336,7 @@ hsa_status_t startBatch(Runtime &runtime, std::vector<CopyOperation> operations,
   CopyQueue *first = nullptr;
   if (holds_back)
     for (const CopyOperation &one : operations)
-      if (CopyQueue *queue = copyQueueOf(one.firstTarget(), one.from_agent, runtime)) {
+      if (CopyQueue *queue = copyQueueOf(one.firstTarget(), one.from_agent, agents)) {
         if (!first) first = queue;
         if (queue != first || !can_wait) queue->flush();
       }
@@ -361,14 +363,14 @@ hsa_status_t copyBatch(const CopyOperation *operations, uint32_t count, uint32_t
     const Visit visit;
     Runtime *runtime = visit.runtime();
     const std::span<const CopyOperation> all(operations, operations ? count : 0);
-    const auto places = runtime && !all.empty() ? placesOf(*runtime, all) : std::nullopt;
+    const auto places = runtime && !all.empty() ? placesOf(runtime->agents(), all) : std::nullopt;
     if (runtime && !all.empty() && !places) unseen().add(Unseen::Kind::copy);
     if (places)
       status = startTimed(
-          *runtime, *places, all[0].completion,
+          CopyServices::of(*runtime), *places, all[0].completion,
           [&](hsa_signal_t done, TimedCopy *timed) {
-            return startBatch(*runtime, {all.begin(), all.end()}, {waits_for, wait_count}, done,
-                              timed);
+            return startBatch(runtime->agents(), {all.begin(), all.end()}, {waits_for, wait_count},
+                              done, timed);
           },
           count);
   } catch (...) { // no memory to record it

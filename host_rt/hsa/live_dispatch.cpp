@@ -94,8 +94,8 @@ void HsaDispatch::readTimes(fade_dispatch &view) noexcept {
   hsa_amd_profiling_dispatch_time_t time{};
   if (!ok(api.amd.hsa_amd_profiling_get_dispatch_time_fn(queue_->agent->handle, signal_, &time)))
     return;
-  view.start_ns = runtime_.nanoseconds(time.start);
-  view.end_ns = runtime_.nanoseconds(time.end);
+  view.start_ns = nanosecondsOf(time.start);
+  view.end_ns = nanosecondsOf(time.end);
   view.flags |= FADE_DISPATCH_HAS_TIMES;
   recordOperationEnd(std::exchange(operation, 0), 0, view.start_ns, view.end_ns);
 }

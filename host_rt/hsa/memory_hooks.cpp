@@ -15,12 +15,34 @@ namespace {
 
 /// Runs f if there is somebody who wants to know of allocations. A report without the name of one
 /// is better than an application without its memory, so nothing that goes wrong here matters.
-template <typename F> void tellRuntime(F &&f) noexcept {
+template <typename F> void tellAllocations(F &&f) noexcept {
   try {
     const Visit visit;
-    if (Runtime *runtime = visit.runtime(); runtime && runtime->wantsAllocations()) f(*runtime);
+    if (Runtime *runtime = visit.runtime(); runtime && runtime->wantsAllocations())
+      f(runtime->allocations(), runtime->agents());
   } catch (...) {
   }
+}
+
+void addAllocation(hsa_amd_memory_pool_t pool, const void *memory, size_t size) noexcept {
+  tellAllocations([&](AllocationTable &allocations, const Agents &agents) {
+    allocations.add(memory, size, agents.ownerOf(pool).value_or(0), agents.isHostPool(pool));
+  });
+}
+void addMapped(const void *memory, size_t size) noexcept {
+  tellAllocations([&](AllocationTable &allocations, const Agents &) {
+    allocations.add(memory, size, 0, false);
+  });
+}
+void addLocked(const void *device, size_t size) noexcept {
+  tellAllocations([&](AllocationTable &allocations, const Agents &agents) {
+    const Agent *owner = agents.host();
+    allocations.add(device, size, owner ? owner->number : 0, true);
+  });
+}
+void removeAllocation(const void *memory) noexcept {
+  tellAllocations(
+      [&](AllocationTable &allocations, const Agents &) { allocations.remove(memory); });
 }
 
 /// The same for captures. Sees all memory, from the first allocation on.
@@ -72,31 +94,20 @@ void noteFreed(const void *memory) noexcept {
     runtime->deaths()->freed(memory);
 }
 
-void addAllocation(Runtime &runtime, hsa_amd_memory_pool_t pool, const void *memory, size_t size) {
-  const Agents &agents = runtime.agents();
-  runtime.allocations().add(memory, size, agents.ownerOf(pool).value_or(0),
-                            agents.isHostPool(pool));
-}
-
-void addLocked(Runtime &runtime, const void *device, size_t size) {
-  const Agent *owner = runtime.agents().host();
-  runtime.allocations().add(device, size, owner ? owner->number : 0, true);
-}
-
 // The functions that stand in the runtime's tables.
 
-/// Calls take(runtime, change), which says whether it could have memory from where FADE_ALLOC wants
+/// Calls take(change), which says whether it could have memory from where FADE_ALLOC wants
 /// it. False if it is to be taken as asked for.
 template <typename F>
 bool takeElsewhere(hsa_amd_memory_pool_t pool, size_t size, uint64_t flags, F &&take) noexcept {
   try {
     const Visit visit;
-    Runtime *runtime = visit.runtime();
-    if (!runtime || !runtime->allocationPolicy().isActive()) return false;
-    const auto change = runtime->allocationPolicy().changeFor(pool, size, flags);
+    AllocationPolicy *policy = visit.runtime() ? &visit.runtime()->allocationPolicy() : nullptr;
+    if (!policy || !policy->isActive()) return false;
+    const auto change = policy->changeFor(pool, size, flags);
     if (!change) return false;
-    const bool is_there = take(*runtime, *change);
-    runtime->allocationPolicy().count(*change, size, is_there);
+    const bool is_there = take(*change);
+    policy->count(*change, size, is_there);
     note("FADE_ALLOC: {} bytes {}", size, is_there ? "moved" : "cannot be moved");
     return is_there;
   } catch (...) {
@@ -104,7 +115,7 @@ bool takeElsewhere(hsa_amd_memory_pool_t pool, size_t size, uint64_t flags, F &&
   }
 }
 
-bool takeFromPool(Runtime &runtime, const AllocationChange &change, size_t size, void **memory) {
+bool takeFromPool(const AllocationChange &change, size_t size, void **memory) {
   const AmdApi &amd = hsaApi().amd;
   if (!ok(amd.hsa_amd_memory_pool_allocate_fn(change.pool, size, 0, memory))) return false;
   if (change.access &&
@@ -112,7 +123,6 @@ bool takeFromPool(Runtime &runtime, const AllocationChange &change, size_t size,
     (void)amd.hsa_amd_memory_pool_free_fn(*memory);
     return false;
   }
-  if (runtime.wantsAllocations()) addAllocation(runtime, change.pool, *memory, size);
   return true;
 }
 
@@ -124,10 +134,11 @@ void noteForCaptures(hsa_amd_memory_pool_t pool, size_t size, const void *memory
 
 hsa_status_t poolAllocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void **memory) {
   hsa_amd_memory_pool_t from = pool;
-  if (memory && takeElsewhere(pool, size, flags, [&](Runtime &runtime, const auto &change) {
+  if (memory && takeElsewhere(pool, size, flags, [&](const auto &change) {
         from = change.pool;
-        return takeFromPool(runtime, change, size, memory);
+        return takeFromPool(change, size, memory);
       })) {
+    addAllocation(from, *memory, size);
     noteMemory(*memory, size);
     noteForCaptures(from, size, *memory);
     return HSA_STATUS_SUCCESS;
@@ -135,7 +146,7 @@ hsa_status_t poolAllocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flag
   const hsa_status_t status =
       hsaApi().amd.hsa_amd_memory_pool_allocate_fn(pool, size, flags, memory);
   if (ok(status)) {
-    tellRuntime([&](Runtime &runtime) { addAllocation(runtime, pool, *memory, size); });
+    addAllocation(pool, *memory, size);
     noteMemory(*memory, size);
     noteForCaptures(pool, size, *memory);
   }
@@ -149,7 +160,7 @@ void forget(const void *memory) {
 hsa_status_t poolFree(void *memory) {
   noteFreed(memory);
   forget(memory);
-  tellRuntime([&](Runtime &runtime) { runtime.allocations().remove(memory); });
+  removeAllocation(memory);
   return hsaApi().amd.hsa_amd_memory_pool_free_fn(memory);
 }
 
@@ -159,18 +170,17 @@ hsa_status_t regionAllocate(hsa_region_t region, size_t size, void **memory) {
   hsa_region_t from = region;
   hsa_status_t status = HSA_STATUS_ERROR;
   // Through the same door, so that all agents have access as they have it to memory of regions.
-  const bool is_moved =
-      memory && takeElsewhere({region.handle}, size, 0, [&](Runtime &, const auto &change) {
-        from.handle = change.pool.handle;
-        status = allocate(from, size, memory);
-        return ok(status);
-      });
+  const bool is_moved = memory && takeElsewhere({region.handle}, size, 0, [&](const auto &change) {
+                          from.handle = change.pool.handle;
+                          status = allocate(from, size, memory);
+                          return ok(status);
+                        });
   if (!is_moved) {
     from = region;
     status = allocate(region, size, memory);
   }
   if (!ok(status)) return status;
-  tellRuntime([&](Runtime &runtime) { addAllocation(runtime, {from.handle}, *memory, size); });
+  addAllocation({from.handle}, *memory, size);
   noteMemory(*memory, size);
   noteForCaptures({from.handle}, size, *memory);
   return status;
@@ -179,7 +189,7 @@ hsa_status_t regionAllocate(hsa_region_t region, size_t size, void **memory) {
 hsa_status_t regionFree(void *memory) {
   noteFreed(memory);
   forget(memory);
-  tellRuntime([&](Runtime &runtime) { runtime.allocations().remove(memory); });
+  removeAllocation(memory);
   return hsaApi().core.hsa_memory_free_fn(memory);
 }
 
@@ -188,7 +198,7 @@ void noteLocked(const void *host, const void *device, size_t size) noexcept {
     locked().add(host, device);
   } catch (...) {
   }
-  tellRuntime([&](Runtime &runtime) { addLocked(runtime, device, size); });
+  addLocked(device, size);
   noteMemory(device, size);
   tellCaptures([&](VisibleMemory &visible, const Agents &agents) {
     visible.addLocked(host, device, size, agents);
@@ -215,7 +225,7 @@ hsa_status_t unlock(void *host) {
   try {
     if (const void *device = locked().take(host)) {
       noteFreed(device);
-      tellRuntime([&](Runtime &runtime) { runtime.allocations().remove(device); });
+      removeAllocation(device);
     }
   } catch (...) {
   }
@@ -225,7 +235,7 @@ hsa_status_t unlock(void *host) {
 hsa_status_t vmemCreate(hsa_amd_memory_pool_t pool, size_t size, uint32_t type, uint64_t flags,
                         VmemHandle *handle) {
   const auto create = hsaApi().amd.hsa_amd_vmem_handle_create_fn;
-  if (handle && takeElsewhere(pool, size, flags, [&](Runtime &, const auto &change) {
+  if (handle && takeElsewhere(pool, size, flags, [&](const auto &change) {
         return ok(create(change.pool, size, type, flags, handle));
       }))
     return HSA_STATUS_SUCCESS;
@@ -236,7 +246,7 @@ hsa_status_t vmemMap(void *address, size_t size, size_t offset, VmemHandle handl
   const hsa_status_t status =
       hsaApi().amd.hsa_amd_vmem_map_fn(address, size, offset, handle, flags);
   if (!ok(status)) return status;
-  tellRuntime([&](Runtime &runtime) { runtime.allocations().add(address, size, 0, false); });
+  addMapped(address, size);
   noteMemory(address, size);
   tellCaptures([&](VisibleMemory &visible, const Agents &agents) {
     visible.addMapped(address, size, agents);
@@ -247,7 +257,7 @@ hsa_status_t vmemMap(void *address, size_t size, size_t offset, VmemHandle handl
 hsa_status_t vmemUnmap(void *address, size_t size) {
   noteFreed(address);
   forget(address);
-  tellRuntime([&](Runtime &runtime) { runtime.allocations().remove(address); });
+  removeAllocation(address);
   return hsaApi().amd.hsa_amd_vmem_unmap_fn(address, size);
 }
 
@@ -257,7 +267,7 @@ hsa_status_t ipcAttach(const hsa_amd_ipc_memory_t *handle, size_t size, uint32_t
   const hsa_status_t status =
       hsaApi().amd.hsa_amd_ipc_memory_attach_fn(handle, size, count, agents, memory);
   if (!ok(status)) return status;
-  tellRuntime([&](Runtime &runtime) { runtime.allocations().add(*memory, size, 0, false); });
+  addMapped(*memory, size);
   noteMemory(*memory, size);
   tellCaptures(
       [&](VisibleMemory &visible, const Agents &all) { visible.addMapped(*memory, size, all); });
@@ -266,7 +276,7 @@ hsa_status_t ipcAttach(const hsa_amd_ipc_memory_t *handle, size_t size, uint32_t
 
 hsa_status_t ipcDetach(void *memory) {
   noteFreed(memory);
-  tellRuntime([&](Runtime &runtime) { runtime.allocations().remove(memory); });
+  removeAllocation(memory);
   forget(memory);
   return hsaApi().amd.hsa_amd_ipc_memory_detach_fn(memory);
 }

@@ -197,7 +197,6 @@ void Runtime::startThreads() {
   agents_ = Agents::enumerate();
   if ((deaths() || captures_) && hsaApi().amd.hsa_amd_register_system_event_handler_fn)
     (void)hsaApi().amd.hsa_amd_register_system_event_handler_fn(onSystemEvent, nullptr);
-  hsaApi().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &ticks_per_second_);
   output_ = settings_.hasReport()
                 ? std::make_unique<Output>(settings_.log_location, settings_.log_format,
                                            settings_.log_append)
@@ -338,12 +337,6 @@ KernargPool *Runtime::kernargs(const Agent &gpu) {
 void Runtime::skipped(const std::string &kernel, const std::string &reason) {
   analysis_->log().skipped(kernel, reason);
   if (trace_) trace_->skipped(kernel, reason);
-}
-
-uint64_t Runtime::nanoseconds(uint64_t ticks) const {
-  if (ticks_per_second_ == 1'000'000'000 || ticks_per_second_ == 0) return ticks;
-  return static_cast<uint64_t>(static_cast<long double>(ticks) * 1e9L /
-                               static_cast<long double>(ticks_per_second_));
 }
 
 } // namespace fade

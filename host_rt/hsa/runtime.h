@@ -110,7 +110,6 @@ public:
   RewrittenCode *rewrittenCode() { return rewritten_.get(); }
   /// What rewritten kernels are to do for the analyzers.
   Instrument rewriteFor();
-  uint64_t nanoseconds(uint64_t ticks) const;
 
   /// Before a death is explained: what kernels have written down is to be known, as far as it
   /// comes.
@@ -156,7 +155,6 @@ private:
   std::once_flag started_;
   std::atomic<bool> is_running_{false}; ///< startThreads has ended
   Agents agents_;
-  uint64_t ticks_per_second_ = 1'000'000'000;
   std::unique_ptr<CacheWatch> cache_watch_; ///< null if there is no cache
   std::unique_ptr<Output> output_;
   std::unique_ptr<TraceWriter> trace_;

@@ -5,6 +5,7 @@
 #include "hsa/capture_session.h"
 #include "hsa/executed.h"
 #include "hsa/operations.h"
+#include "hsa/runtime.h"
 #include "hsa/signal_times.h"
 
 #include <memory>
@@ -22,7 +23,7 @@ void keepTimes() {
   });
 }
 
-uint64_t recordCopy(Runtime &runtime, const CopyPlaces &places) {
+uint64_t recordCopy(const Agents &agents, const CopyPlaces &places) {
   static std::atomic<uint64_t> copies{0};
   events::OperationEvent event{};
   event.header.kind = events::EventKind::operation;
@@ -30,7 +31,7 @@ uint64_t recordCopy(Runtime &runtime, const CopyPlaces &places) {
   event.call = hip::currentCall();
   event.submitted_ns = hip::nowNs();
   if (isSoftwareGpu()) event.flags |= events::kOperationSoftware;
-  if (const Agent *agent = runtime.agents().find(places.agent)) {
+  if (const Agent *agent = agents.find(places.agent)) {
     event.agent = agent->number;
     event.gpu = static_cast<uint8_t>(agent->gpu);
   }
@@ -48,9 +49,12 @@ uint64_t recordCopy(Runtime &runtime, const CopyPlaces &places) {
 
 } // namespace
 
-CopyPlaces placesOf(Runtime &runtime, const void *to, hsa_agent_t to_agent, const void *from,
+CopyServices CopyServices::of(Runtime &runtime) {
+  return {runtime.agents(), runtime.interruptSignals(), runtime.copyTeller(), runtime.captures()};
+}
+
+CopyPlaces placesOf(const Agents &agents, const void *to, hsa_agent_t to_agent, const void *from,
                     hsa_agent_t from_agent, uint64_t bytes) {
-  const Agents &agents = runtime.agents();
   const Agent *source = agents.find(from_agent), *target = agents.find(to_agent);
   const bool from_gpu = source && source->is_gpu, to_gpu = target && target->is_gpu;
   const Direction direction =
@@ -59,38 +63,38 @@ CopyPlaces placesOf(Runtime &runtime, const void *to, hsa_agent_t to_agent, cons
   return {to, from, bytes, from_gpu ? from_agent : to_agent, direction, std::nullopt};
 }
 
-TimedCopy *TimedCopy::begin(Runtime &runtime, const CopyPlaces &places, hsa_signal_t completion,
-                            uint32_t count) {
+TimedCopy *TimedCopy::begin(const CopyServices &services, const CopyPlaces &places,
+                            hsa_signal_t completion, uint32_t count) {
   const bool is_recorded = hip::isRecording() || hip::currentCall() != 0;
-  CaptureSession *captures = runtime.captures();
+  CaptureSession *captures = services.captures;
   if (!is_recorded && (!captures || captures->isOver())) return nullptr;
   if (is_recorded) keepTimes();
-  std::unique_ptr<TimedCopy> copy(new TimedCopy(runtime, completion, count));
-  copy->signal_ = runtime.interruptSignals().take();
+  std::unique_ptr<TimedCopy> copy(new TimedCopy(services, completion, count));
+  copy->signal_ = services.signals.take();
   if (copy->signal_.handle == 0) return nullptr;
   if (count != 1) hsaApi().core.hsa_signal_store_relaxed_fn(copy->signal_, count);
   copy->is_recorded_ = is_recorded;
-  if (is_recorded) copy->operation_ = recordCopy(runtime, places);
+  if (is_recorded) copy->operation_ = recordCopy(services.agents, places);
   try {
-    runtime.copyTeller().add(*copy);
+    services.teller.add(*copy);
   } catch (...) { // no memory
     if (is_recorded) recordOperationEnd(copy->operation_, events::kOperationRefused, 0, 0);
-    runtime.interruptSignals().giveBack(copy->signal_);
+    services.signals.giveBack(copy->signal_);
     throw;
   }
   handOver(copy.get());
   if (!ok(hsaApi().amd.hsa_amd_signal_async_handler_fn(copy->signal_, HSA_SIGNAL_CONDITION_LT, 1,
                                                        onEnd, copy.get()))) {
-    runtime.copyTeller().remove(*copy);
+    services.teller.remove(*copy);
     if (is_recorded) recordOperationEnd(copy->operation_, events::kOperationRefused, 0, 0);
-    runtime.interruptSignals().giveBack(copy->signal_);
+    services.signals.giveBack(copy->signal_);
     return nullptr;
   }
   return copy.release();
 }
 
 hsa_signal_t TimedCopy::goesToEngine() {
-  CaptureSession *captures = runtime_.captures();
+  CaptureSession *captures = services_.captures;
   if (!captures || is_under_way_) return {};
   const hsa_signal_t door = captures->admitCopy(signal_);
   is_under_way_ = door.handle == 0;
@@ -98,7 +102,7 @@ hsa_signal_t TimedCopy::goesToEngine() {
 }
 
 void TimedCopy::isWithEngine() {
-  CaptureSession *captures = runtime_.captures();
+  CaptureSession *captures = services_.captures;
   if (captures && !is_under_way_.exchange(true)) captures->copyBegins(signal_);
 }
 
@@ -112,7 +116,7 @@ void TimedCopy::started(bool success) {
 bool TimedCopy::onEnd(hsa_signal_value_t value, void *data) {
   takeOver(data);
   const std::unique_ptr<TimedCopy> copy(static_cast<TimedCopy *>(data));
-  copy->runtime_.copyTeller().remove(*copy);
+  copy->services_.teller.remove(*copy);
   copy->end(value);
   return false;
 }
@@ -126,7 +130,7 @@ void TimedCopy::completeTheirs(hsa_signal_value_t value) noexcept {
     const auto read = api.amd.hsa_amd_profiling_get_async_copy_time_fn;
     if (!read || !ok(read(signal_, &time))) time = {};
     recordOperationEnd(operation_, value < 0 ? uint16_t{events::kOperationFailed} : uint16_t{0},
-                       runtime_.nanoseconds(time.start), runtime_.nanoseconds(time.end));
+                       nanosecondsOf(time.start), nanosecondsOf(time.end));
   }
   if (application_.handle == 0) return;
   copyTimes(signal_, application_);
@@ -142,13 +146,13 @@ void TimedCopy::tellApplication() noexcept {
 }
 
 void TimedCopy::end(hsa_signal_value_t value) {
-  if (CaptureSession *captures = runtime_.captures(); captures && is_under_way_)
+  if (CaptureSession *captures = services_.captures; captures && is_under_way_)
     captures->copyEnds(signal_);
   if (!is_refused_.load(std::memory_order_acquire))
     completeTheirs(value);
   else if (is_recorded_)
     recordOperationEnd(operation_, events::kOperationRefused, 0, 0);
-  runtime_.interruptSignals().giveBack(signal_);
+  services_.signals.giveBack(signal_);
 }
 
 } // namespace fade

@@ -3,13 +3,28 @@
 #pragma once
 
 #include "fade/host_events.h"
-#include "hsa/runtime.h"
+#include "hsa/agents.h"
+#include "hsa/copy_teller.h"
+#include "hsa/signal_pool.h"
 
 #include <atomic>
 #include <cstdint>
 #include <optional>
 
 namespace fade {
+
+class CaptureSession;
+class Runtime;
+
+/// What the recording of copies needs. All of it outlives every copy.
+struct CopyServices {
+  const Agents &agents;
+  SignalPool &signals;
+  CopyTeller &teller;
+  CaptureSession *captures; ///< null: nothing is captured
+
+  static CopyServices of(Runtime &runtime);
+};
 
 /// What is copied, and by whom.
 struct CopyPlaces {
@@ -21,7 +36,7 @@ struct CopyPlaces {
 };
 
 /// The places of a copy that names the agents of both sides.
-CopyPlaces placesOf(Runtime &runtime, const void *to, hsa_agent_t to_agent, const void *from,
+CopyPlaces placesOf(const Agents &agents, const void *to, hsa_agent_t to_agent, const void *from,
                     hsa_agent_t from_agent, uint64_t bytes);
 
 /// Has a completion signal of its own, and does to the application's what the GPU does to that.
@@ -30,8 +45,8 @@ class TimedCopy {
 public:
   /// Null if nobody wants to know of it, or if there is no signal to be had. `count`: so many
   /// copies that are one operation; the engine counts the signal down for each.
-  static TimedCopy *begin(Runtime &runtime, const CopyPlaces &places, hsa_signal_t completion,
-                          uint32_t count = 1);
+  static TimedCopy *begin(const CopyServices &services, const CopyPlaces &places,
+                          hsa_signal_t completion, uint32_t count = 1);
 
   /// For the runtime, instead of the application's.
   hsa_signal_t signal() const { return signal_; }
@@ -45,13 +60,13 @@ public:
   void tellApplication() noexcept;
 
 private:
-  TimedCopy(Runtime &runtime, hsa_signal_t application, uint32_t count)
-      : runtime_(runtime), application_(application), count_(count) {}
+  TimedCopy(const CopyServices &services, hsa_signal_t application, uint32_t count)
+      : services_(services), application_(application), count_(count) {}
   static bool onEnd(hsa_signal_value_t value, void *copy);
   void end(hsa_signal_value_t value);
   void completeTheirs(hsa_signal_value_t value) noexcept;
 
-  Runtime &runtime_;
+  const CopyServices services_;
   const hsa_signal_t application_;
   const uint32_t count_;
   hsa_signal_t signal_{};

@@ -42,7 +42,7 @@ protected:
     CopyPlaces places;
     places.agent = hsa.gpu.handle;
     places.bytes = 4096;
-    return TimedCopy::begin(*Runtime::active(), places, theirs);
+    return TimedCopy::begin(CopyServices::of(*Runtime::active()), places, theirs);
   }
   int64_t value() const { return hsaApi().core.hsa_signal_load_scacquire_fn(theirs); }
 
