@@ -178,12 +178,15 @@ uint32_t Reader::kernelOf(const Json &object) {
   const std::string name = text(object, "kernel");
   if (name.empty()) throw std::invalid_argument("it names no 'kernel'");
   std::string target = targetOf(object);
-  // Lines that are about all of them go to the first.
-  if (target.empty() && hasSeveralTargets())
-    if (const auto first = std::ranges::find(log_.kernels, name, &Kernel::name);
-        first != log_.kernels.end())
-      target = first->target;
-  const uint32_t index = log_.kernelIndex(name, target, text(object, "module"));
+  const std::string module = text(object, "module");
+  // A module has code for one processor. Lines that are about all of them go to the first.
+  if (target.empty() && hasSeveralTargets()) {
+    const auto is_of = [&](const Kernel &k) { return k.name == name && k.module == module; };
+    auto first = std::ranges::find_if(log_.kernels, is_of);
+    if (first == log_.kernels.end()) first = std::ranges::find(log_.kernels, name, &Kernel::name);
+    if (first != log_.kernels.end()) target = first->target;
+  }
+  const uint32_t index = log_.kernelIndex(name, target, module);
   if (!target.empty()) log_.kernels[index].target = target;
   Kernel &kernel = log_.kernels[index];
   if (object.contains("symbol")) kernel.symbol = text(object, "symbol");
