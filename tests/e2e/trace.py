@@ -365,9 +365,9 @@ class Tests(fade.Test):
         self.assertGreaterEqual(len(rows), 480_000)
         self.assertEqual(file.groups[:-1], [122_880] * (len(file.groups) - 1))
 
-    def test_tables_are_there_while_the_application_runs_once_they_are_asked_for(self):
-        folder = self.path("run")
-        process = subprocess.Popen([PROBE, "trace", "-o", folder, "--format", "parquet", "--", DL, "paced"], env=fade.clean_environment({}), text=True,
+    def paced(self, *options):
+        """A traced program that makes as many calls as it is told to: the process, the program's id, and a function that tells it."""
+        process = subprocess.Popen([PROBE, "trace", *options, "--", DL, "paced"], env=fade.clean_environment({}), text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(process.kill)
         pid = int(process.stdout.readline())
@@ -377,6 +377,11 @@ class Tests(fade.Test):
             process.stdin.flush()
             self.assertEqual(process.stdout.readline(), "done\n")
 
+        return process, pid, calls
+
+    def test_tables_are_there_while_the_application_runs_once_they_are_asked_for(self):
+        folder = self.path("run")
+        process, pid, calls = self.paced("-o", folder, "--format", "parquet")
         calls(30)
         self.control("flush", pid)
         before, _, place = self.table(folder, "calls")
@@ -406,16 +411,7 @@ class Tests(fade.Test):
 
         for form in ("rpd", "rocpd", "perfetto", "pftrace"):
             path = self.path("run." + form)
-            process = subprocess.Popen([PROBE, "trace", "-o", path, "--format", form, "--", DL, "paced"], env=fade.clean_environment({}), text=True,
-                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            self.addCleanup(process.kill)
-            pid = int(process.stdout.readline())
-
-            def calls(count):
-                process.stdin.write(f"{count}\n")
-                process.stdin.flush()
-                self.assertEqual(process.stdout.readline(), "done\n")
-
+            process, pid, calls = self.paced("-o", path, "--format", form)
             seen = []
             for more in (30, 5):
                 calls(more)
@@ -772,16 +768,7 @@ class Tests(fade.Test):
 
     def test_recording_is_switched_on_and_off_from_outside(self):
         log = self.path("calls.jsonl")
-        process = subprocess.Popen([PROBE, "trace", "--api-log", log, "--start", "off", "--", DL, "paced"],
-                                   env=fade.clean_environment({}), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE)
-        pid = int(process.stdout.readline())
-
-        def calls(count):
-            process.stdin.write(f"{count}\n")
-            process.stdin.flush()
-            self.assertEqual(process.stdout.readline(), "done\n")
-
+        process, pid, calls = self.paced("--api-log", log, "--start", "off")
         calls(3)
         self.assertRegex(self.control("status", pid), rf"process {pid}: recording is off, .* in {log}.*, 0 events lost")
         self.control("start", pid)
