@@ -1,5 +1,6 @@
 #include "rewrite/address.h"
 
+#include "codeobj/instruction.h"
 #include "isa/encoding_fields.h"
 
 #include <algorithm>
@@ -9,12 +10,6 @@ namespace fade::rewrite {
 namespace {
 
 bool has(const std::string &name, const char *part) { return name.find(part) != name.npos; }
-
-/// ds_read2_b32, ds_wrxchg2st64_rtn_b64, ds_load_2addr_b32.
-bool hasTwoAddresses(const std::string &name) {
-  return has(name, "2_b") || has(name, "2st64_b") || has(name, "2_rtn_b") ||
-         has(name, "2st64_rtn_b") || has(name, "_2addr");
-}
 
 /// A scalar register as the software GPU numbers it (sim::sreg).
 std::optional<std::string> nameOf(unsigned number, unsigned major) {
@@ -44,7 +39,7 @@ public:
     std::array<uint8_t, 20> code{};
     std::copy_n(bytes->begin(), std::min<std::size_t>(i_.size, code.size()), code.begin());
     opcode_ = {i_.mnemonic.c_str(), nullptr, sim::ExecClass::other};
-    if (hasTwoAddresses(i_.mnemonic)) opcode_.form = sim::Form::two_addresses;
+    if (codeobj::classify(i_.mnemonic).has_two_addresses) opcode_.form = sim::Form::two_addresses;
     in_.opcode = &opcode_;
     sim::FieldReader reader(*archOf(object_.target()), dialect_.isWave32() ? 32 : 64,
                             {code.data(), i_.size});

@@ -135,18 +135,18 @@ InstructionInfo classifyLds(const Tokens &tokens) {
   auto starts = [&](std::string_view prefix) { return operation.starts_with(prefix); };
   bool exchange = contains(tokens, "wrxchg") || contains(tokens, "wrxchg2") ||
                   contains(tokens, "wrxchg2st64") || contains(tokens, "storexchg");
-  if (!exchange && (starts("read") || starts("load"))) {
+  if (!exchange && (starts("read") || starts("load")))
     info.memory = MemoryOperation::Load;
-  } else if (!exchange && (starts("write") || starts("store")) && operation != "storexchg") {
+  else if (!exchange && (starts("write") || starts("store")))
     info.memory = MemoryOperation::Store;
-  } else {
+  else
     info.memory = MemoryOperation::Atomic;
-    info.width = atomicWidth(tokens);
-    return info;
-  }
-  // ds_read2_b32 and ds_load_2addr_b32 touch two places.
-  bool two = operation.find('2') != std::string_view::npos || contains(tokens, "2addr");
-  info.width = accessWidth(tokens) * (two ? 2 : 1);
+  const bool is_atomic = info.memory == MemoryOperation::Atomic;
+  info.has_two_addresses =
+      contains(tokens, "2addr") ||
+      ((exchange || !is_atomic) && (operation.ends_with('2') || operation.ends_with("2st64")));
+  info.width =
+      (is_atomic ? atomicWidth(tokens) : accessWidth(tokens)) * (info.has_two_addresses ? 2 : 1);
   return info;
 }
 

@@ -66,6 +66,7 @@ struct InstructionInfo {
   NumberType flop_type = NumberType::None; ///< Integer: wave_flops are not floating-point
   bool is_packed = false;                  ///< several values in a register
   bool also_lds = false;                   ///< a load from memory that goes into LDS
+  bool has_two_addresses = false;          ///< ds_read2_b32, ds_load_2addr_b32: half of width each
 };
 
 InstructionInfo classify(std::string_view text);

@@ -160,7 +160,6 @@ uint32_t kindOf(MemoryOperation operation) {
 
 MachineAccess accessOf(const Instruction &instruction, const InstructionInfo &info,
                        const SourceFrame &at) {
-  const std::string_view name = instruction.mnemonic();
   MachineAccess access;
   access.file = at.file;
   access.line = at.line;
@@ -168,12 +167,9 @@ MachineAccess accessOf(const Instruction &instruction, const InstructionInfo &in
   access.kind = kindOf(info.memory);
   access.is_lds = info.space == MemorySpace::Lds;
   access.is_scalar = info.space == MemorySpace::Constant;
-  const bool has_two =
-      access.is_lds && (name.find("2_b") != name.npos || name.find("2st64_b") != name.npos ||
-                        name.find("_2addr") != name.npos);
-  access.addresses = has_two ? 2 : 1;
+  access.addresses = info.has_two_addresses ? 2 : 1;
   access.bytes = info.width / access.addresses;
-  access.name = name;
+  access.name = instruction.mnemonic();
   return access;
 }
 

@@ -124,15 +124,6 @@ uint32_t spaceOf(MemorySpace space) {
   }
 }
 
-/// Of one access. Instructions with two addresses make two.
-uint32_t sizeOf(const codeobj::Instruction &instruction, const InstructionInfo &info) {
-  const std::string_view name = instruction.mnemonic();
-  const bool has_two = name.starts_with("ds_") &&
-                       (name.find("2_b") != name.npos || name.find("2st64_b") != name.npos ||
-                        name.find("_2addr") != name.npos);
-  return has_two ? info.width / 2 : info.width;
-}
-
 bool isObserved(const InstructionInfo &info) {
   return info.memory != MemoryOperation::None && info.space != MemorySpace::Scratch &&
          info.space != MemorySpace::Gds;
@@ -149,7 +140,7 @@ fade_site plainSite(const InstructionInfo &info) {
   return site;
 }
 
-fade_site accessSite(const codeobj::Instruction &instruction, const InstructionInfo &info) {
+fade_site accessSite(const InstructionInfo &info) {
   fade_site site = plainSite(info);
   site.kind = kindOf(info.memory);
   site.flags = (info.memory != MemoryOperation::Store ? FADE_SITE_READS : 0u) |
@@ -158,7 +149,8 @@ fade_site accessSite(const codeobj::Instruction &instruction, const InstructionI
                (info.space == MemorySpace::Buffer ? FADE_SITE_IS_BUFFER : 0u) |
                (info.space == MemorySpace::Constant ? FADE_SITE_IS_SCALAR : 0u);
   site.space = spaceOf(info.space);
-  site.size = sizeOf(instruction, info);
+  // Of one access: instructions with two addresses make two.
+  site.size = info.has_two_addresses ? info.width / 2 : info.width;
   return site;
 }
 
@@ -235,7 +227,7 @@ private:
                           uint32_t block, bool shares_line) {
     const bool is_access = isObserved(info);
     if (!is_access && !parts_.instructions) return FADE_NO_INDEX;
-    fade_site site = is_access ? accessSite(instruction, info) : plainSite(info);
+    fade_site site = is_access ? accessSite(info) : plainSite(info);
     site.kernel = kernel_;
     site.block = block;
     if (shares_line && map_) site.flags |= FADE_SITE_SHARES_LINE;
