@@ -15,6 +15,7 @@ public:
       : object_(object), program_(program), address_(address), assemble_(assembler) {}
 
   std::size_t size() const { return code_.size(); }
+  uint64_t address() const { return address_ + code_.size(); } ///< of what is put next
 
   // What is inserted.
   void put(const std::vector<std::string> &lines);

@@ -1,6 +1,7 @@
 #include "rewrite/counting.h"
 
 #include "rewrite/copied_code.h"
+#include "rewrite/pointer_calls.h"
 
 #include "fade/message.h"
 
@@ -198,10 +199,11 @@ private:
     return std::nullopt;
   }
 
+  bool callsPointers() const { return !in_.program.pointer_calls.empty(); }
   unsigned waveSize() const { return is_wave32_ ? 32 : 64; }
 
   Status chooseRegisters() {
-    first_vector_ = std::max(launch_.firstVector(), kEndRegisters);
+    first_vector_ = std::max(launch_.firstVector(callsPointers()), kEndRegisters);
     if (counters_.empty()) return Done{};
     const std::bitset<128> used = in_.program.used();
     const unsigned limit = launch_.scalarLimit();
@@ -211,7 +213,7 @@ private:
         std::max(kScratchRegisters,
                  launch_.addsPointer() ? launch_.registersAtStart() + 2 : kScratchRegisters);
     for (unsigned r = first; r < limit; ++r)
-      if (!used.test(r)) free.push_back(r);
+      if (!used.test(r) && (!callsPointers() || isKeptByFunctions(r))) free.push_back(r);
     std::size_t taken = 0;
     const auto take = [&]() -> unsigned {
       const std::size_t at = taken++;
@@ -233,6 +235,7 @@ private:
     }
     if (std::ranges::any_of(counters_, [&](const Counter &c) { return needsScc(c); }))
       saved_scc_ = take();
+    if (callsPointers()) left_ = take();
     temporary_ = take();
     all_lanes_ = take();
     // If there are not enough for all: counters of loops come first.
@@ -339,6 +342,7 @@ private:
       lines.push_back(restoreExec());
     }
     std::set<unsigned> values;
+    if (left_) values.insert(*left_);
     for (const Counter &c : counters_) {
       if (isInLane(c.kind)) continue;
       if (c.kind != Kind::once) values.insert(c.executions);
@@ -431,7 +435,13 @@ private:
       if (i.flow == Flow::end) copy_.jump("s_branch", end_);
       return;
     }
-    copy_.copy(i);
+    if (!in_.program.pointer_calls.contains(i.address)) return copy_.copy(i);
+    putPointerCall(copy_, Dialect(target_, is_wave32_), in_.program, i, [&] {
+      if (!left_) return;
+      std::vector<std::string> lines{fmt::format("s_add_u32 s{0}, s{0}, 1", *left_)};
+      waitForScalars(lines);
+      copy_.put(lines);
+    });
   }
 
   /// Adds the counters of one kind to memory, as many at a time as a wave has lanes.
@@ -511,6 +521,19 @@ private:
       if (!is_wave32_) lines.push_back("v_mbcnt_hi_u32_b32 v0, -1, v0");
       lines.push_back("v_lshlrev_b32_e32 v0, 4, v0");
       waitForLoads(true, lines);
+      if (left_) {
+        // Calls of code that is not counted.
+        copy_.put(lines);
+        lines.clear();
+        const CopiedCode::Label none = copy_.label();
+        copy_.put({fmt::format("s_cmp_eq_u32 s{}, 0", *left_)});
+        copy_.jump("s_cbranch_scc1", none);
+        copy_.put({execTo("1"), fmt::format("v_mov_b32_e32 v2, s{}", *left_), "v_mov_b32_e32 v3, 0",
+                   fmt::format("{} v0, v[2:3], {} offset:{}",
+                               is_gfx11 ? "global_atomic_add_u64" : "global_atomic_add_x2",
+                               pairOf(control), offsetof(fade_control, dropped))});
+        copy_.place(none);
+      }
       lines.insert(lines.end(), {fmt::format("s_getreg_b32 s{}, {}", copy, place),
                                  fmt::format("{} s[4:7], {}, {:#x}", load4, pairOf(control),
                                              offsetof(fade_control, copies))});
@@ -544,6 +567,7 @@ private:
   unsigned arguments_ = 0, highest_ = 0;
   unsigned first_vector_ = 0, execution_ = 0;
   std::optional<unsigned> temporary_, saved_scc_, all_lanes_;
+  std::optional<unsigned> left_;     ///< calls of code that is not copied
   std::optional<unsigned> in_lanes_; ///< counters are in lanes as well, and EXEC is kept here
 };
 

@@ -68,10 +68,10 @@ unsigned LaunchRegisters::scalarLimit() const {
   return std::min(all, std::max(of_eight_waves, d.sgprs - std::min(d.sgprs, kExtraRegisters)));
 }
 
-unsigned LaunchRegisters::firstVector() const {
+unsigned LaunchRegisters::firstVector(bool calls_unknown) const {
   const codeobj::KernelDescriptor &d = kernel_.descriptor;
   if (d.accum_offset != 0) return d.accum_offset;
-  return kernel_.has_metadata && kernel_.metadata.vgpr_count != 0
+  return !calls_unknown && kernel_.has_metadata && kernel_.metadata.vgpr_count != 0
              ? std::min(kernel_.metadata.vgpr_count, d.vgprs)
              : d.vgprs;
 }

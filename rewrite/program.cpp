@@ -16,8 +16,11 @@ using codeobj::read;
 
 constexpr std::size_t kMostInstructions = 1 << 17; ///< of one kernel, against endless ones
 constexpr unsigned kReturnRegister = 30;           ///< and the next one: the caller, by the ABI
+constexpr unsigned kVcc = 106;
 /// An address is computed by so many instructions at most.
 constexpr int kLongestSequence = 24;
+/// A call through a pointer compares with each of them.
+constexpr std::size_t kMostPointedTo = 256;
 
 Error refusal(uint64_t address, std::string_view what) {
   return Error::of(fmt::format("{} at {:#x}", what, address));
@@ -98,6 +101,31 @@ std::string_view olderName(std::string_view name) {
   return at == std::end(names) ? name : at->second;
 }
 
+/// Addresses that the loader writes into data: functions in tables among them.
+std::set<uint64_t> relocatedAddresses(const codeobj::Elf &elf) {
+  constexpr uint32_t absolute64 = 3, relative64 = 13; // R_AMDGPU_*
+  std::set<uint64_t> found;
+  for (const codeobj::Section &section : elf.sections()) {
+    if (section.type != SHT_RELA) continue;
+    const auto table = elf.contents(section);
+    if (!table) continue;
+    for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table->size(); at += sizeof(Elf64_Rela)) {
+      const auto r = *codeobj::read<Elf64_Rela>(*table, at);
+      const auto addend = static_cast<uint64_t>(r.r_addend);
+      if (ELF64_R_TYPE(r.r_info) == relative64) found.insert(addend);
+      if (ELF64_R_TYPE(r.r_info) != absolute64) continue;
+      const codeobj::Section *of =
+          section.link < elf.sections().size() ? &elf.sections()[section.link] : nullptr;
+      const auto names = of ? elf.contents(*of) : Result<codeobj::ByteView>(codeobj::ByteView());
+      const auto symbol =
+          names ? codeobj::read<Elf64_Sym>(*names, ELF64_R_SYM(r.r_info) * sizeof(Elf64_Sym))
+                : std::nullopt;
+      if (symbol) found.insert(symbol->st_value + addend);
+    }
+  }
+  return found;
+}
+
 class Reader {
 public:
   Reader(const codeobj::CodeObject &object, const codeobj::Kernel &kernel)
@@ -113,7 +141,7 @@ public:
     for (bool is_new = true; is_new;) {
       if (auto status = follow(); !status) return std::move(status).error();
       findPcAddresses();
-      is_new = followRegisters();
+      is_new = followRegisters() || findPointerCalls();
     }
     if (auto status = judge(); !status) return std::move(status).error();
     return std::move(program_);
@@ -189,7 +217,8 @@ private:
     program_.instructions.clear();
     program_.functions.clear();
     std::vector<uint64_t> to_do = program_.entries;
-    std::set<uint64_t> functions;
+    std::set<uint64_t> functions = program_.pointed_to;
+    to_do.insert(to_do.end(), functions.begin(), functions.end());
     while (!to_do.empty()) {
       const uint64_t address = to_do.back();
       to_do.pop_back();
@@ -305,11 +334,6 @@ private:
   };
   using State = std::array<Holds, 128>;
 
-  static bool isKeptByFunctions(unsigned r) { // in every version of the ABI
-    return (r >= 34 && r <= 39) || (r >= 48 && r <= 55) || (r >= 64 && r <= 71) ||
-           (r >= 80 && r <= 87) || (r >= 96 && r <= 103);
-  }
-
   void step(const Instruction &i, State &state) const {
     const State before = state;
     // Compilers know which registers a function leaves alone, beyond those of the ABI.
@@ -365,14 +389,42 @@ private:
       if (i.mnemonic != "s_setpc_b64" && i.mnemonic != "s_swappc_b64") continue;
       const unsigned from = source0(i.word);
       const auto at = states_.find(address);
-      if (at == states_.end() || from > 126) continue;
+      if (at == states_.end() || from > 126 || unclear_.contains(address)) continue;
       const Holds low = at->second[from], high = at->second[from + 1];
       if (low.address < 0 || low.is_high || high != Holds{low.address, true}) continue;
       PcAddress &pc = program_.pc_addresses[static_cast<std::size_t>(low.address)];
       pc.is_called = true;
-      confirmed_.insert(address);
+      confirmed_[address] = pc.getpc;
       is_new |= through_registers_.emplace(address, pc.target).second;
     }
+    return is_new;
+  }
+
+  /// Finds out which calls go to an address that cannot be told. True if that changes something.
+  bool findPointerCalls() {
+    bool is_new = false;
+    const std::set<uint64_t> seen = seenAsData();
+    for (auto at = through_registers_.begin(); at != through_registers_.end();) {
+      const auto confirmed = confirmed_.find(at->first);
+      const bool is_clear = confirmed != confirmed_.end() && !seen.contains(confirmed->second);
+      if (!is_clear) is_new |= unclear_.insert(at->first).second;
+      at = is_clear ? std::next(at) : through_registers_.erase(at);
+    }
+    if (is_new) return true;
+    program_.pointer_calls.clear();
+    const std::set<uint64_t> own = program_.reachedFrom(program_.entries);
+    for (const auto &[address, i] : program_.instructions)
+      if ((i.mnemonic == "s_swappc_b64" && !i.target) ||
+          (i.flow == Flow::jump_back && !own.contains(address) &&
+           source0(i.word) != kReturnRegister))
+        program_.pointer_calls.insert(address);
+    if (program_.pointer_calls.empty()) return false;
+    std::set<uint64_t> addresses = relocatedAddresses(object_.elf());
+    for (const PcAddress &pc : program_.pc_addresses) addresses.insert(pc.target);
+    for (const uint64_t address : addresses)
+      if (const codeobj::Symbol *function = object_.functionAt(address);
+          function && function->value == address && !object_.findKernel(function->name))
+        is_new |= program_.pointed_to.insert(address).second;
     return is_new;
   }
 
@@ -388,12 +440,23 @@ private:
       if (inside != targets.end() && *inside <= pc.high)
         return refusal(pc.getpc, "a jump into the computation of an address");
     }
-    for (const auto &[address, i] : program_.instructions)
-      if ((i.mnemonic == "s_swappc_b64" && !i.target) ||
-          (through_registers_.contains(address) && !confirmed_.contains(address)))
+    if (auto status = judgePointerCalls(); !status) return status;
+    return judgeReturns();
+  }
+
+  /// What is compared with the pointer takes the place of what is overwritten anyway.
+  Status judgePointerCalls() const {
+    if (program_.pointed_to.size() > kMostPointedTo)
+      return Error::of("its calls through pointers have too many targets");
+    for (const uint64_t address : program_.pointer_calls) {
+      const Instruction &i = program_.instructions.at(address);
+      const unsigned to = i.flow == Flow::call ? destination(i.word) : kVcc;
+      const unsigned from = source0(i.word);
+      const bool overlap = from + 1 >= to && to + 1 >= from;
+      if (overlap || from + 1 >= kScalarRegisters || (to != kVcc && to + 1 >= kScalarRegisters))
         return refusal(address, "a call through a pointer");
-    if (auto status = judgeReturns(); !status) return status;
-    return judgeEscapes();
+    }
+    return Done{};
   }
 
   /// A jump through registers that hold no address known here must be the return of a function.
@@ -401,8 +464,7 @@ private:
     const std::set<uint64_t> own = program_.reachedFrom(program_.entries),
                              called = program_.reachedFrom(program_.functions);
     for (const auto &[address, i] : program_.instructions) {
-      if (i.flow == Flow::jump_back &&
-          (own.contains(address) || source0(i.word) != kReturnRegister))
+      if (i.flow == Flow::jump_back && own.contains(address))
         return refusal(address, "a jump to an address in registers");
       const bool writes_return =
           i.writes.test(kReturnRegister) || i.writes.test(kReturnRegister + 1);
@@ -414,19 +476,20 @@ private:
     return Done{};
   }
 
-  /// The address of a function that is called is that of its copy: nothing else may see it.
-  Status judgeEscapes() const {
+  /// The address of a function that is called is that of its copy: nothing else may see it. Those
+  /// that something else sees, by their s_getpc_b64.
+  std::set<uint64_t> seenAsData() const {
+    std::set<uint64_t> seen;
     for (const auto &[address, state] : states_) {
       const Instruction &i = program_.instructions.at(address);
       const bool passes_on = i.mnemonic == "s_setpc_b64" || i.mnemonic == "s_swappc_b64" ||
                              i.mnemonic == "s_mov_b32" || i.mnemonic == "s_mov_b64";
       if (passes_on) continue;
       for (unsigned r = 0; r < kScalarRegisters; ++r)
-        if (i.reads.test(r) && state[r].address >= 0 &&
-            program_.pc_addresses[static_cast<std::size_t>(state[r].address)].is_called)
-          return refusal(address, "the address of a function that is used as data");
+        if (i.reads.test(r) && state[r].address >= 0)
+          seen.insert(program_.pc_addresses[static_cast<std::size_t>(state[r].address)].getpc);
     }
-    return Done{};
+    return seen;
   }
 
   const codeobj::CodeObject &object_;
@@ -435,7 +498,8 @@ private:
   sim::LlvmDisassembler llvm_;
   Program program_;
   std::map<uint64_t, uint64_t> through_registers_; ///< where s_setpc and s_swappc go
-  std::set<uint64_t> confirmed_; ///< those of them that still hold with all that is known
+  std::map<uint64_t, uint64_t> confirmed_; ///< those that hold with all that is known: s_getpc_b64
+  std::set<uint64_t> unclear_;             ///< those that seemed to be known, and are not
   std::bitset<128> written_by_functions_;
   std::vector<uint64_t> unresolved_;
   std::map<uint64_t, int> completed_; ///< by the instruction behind which a pair holds an address
@@ -443,6 +507,11 @@ private:
 };
 
 } // namespace
+
+bool isKeptByFunctions(unsigned r) {
+  return (r >= 34 && r <= 39) || (r >= 48 && r <= 55) || (r >= 64 && r <= 71) ||
+         (r >= 80 && r <= 87) || (r >= 96 && r <= 103);
+}
 
 std::set<uint64_t> Program::reachedFrom(std::vector<uint64_t> to_do) const {
   std::set<uint64_t> seen;

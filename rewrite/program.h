@@ -63,6 +63,10 @@ struct Program {
   std::vector<PcAddress> pc_addresses;
   std::vector<uint64_t> entries;   ///< of the kernel
   std::vector<uint64_t> functions; ///< that are called
+  /// s_swappc_b64, and s_setpc_b64 in functions, that take an address which is not known: that of
+  /// one of `pointed_to`, in the original code, or of anything else that keeps to the ABI.
+  std::set<uint64_t> pointer_calls;
+  std::set<uint64_t> pointed_to; ///< among the functions
 
   /// The instructions that `i` goes on at.
   std::vector<uint64_t> successors(const Instruction &i) const;
@@ -74,11 +78,14 @@ struct Program {
   std::bitset<128> used() const;
 };
 
-/// Reads the code of a kernel.
+/// Scalar registers that functions leave as they are, in every version of the ABI.
+bool isKeptByFunctions(unsigned r);
+
 /// The GPU whose instructions code for a processor, or a generic target, consists of; null: such
 /// code is not rewritten.
 const sim::Arch *archOf(const codeobj::Target &target);
 
+/// Reads the code of a kernel.
 Result<Program> readProgram(const codeobj::CodeObject &object, const codeobj::Kernel &kernel);
 
 } // namespace fade::rewrite

@@ -3,6 +3,7 @@
 #include "rewrite/address.h"
 #include "rewrite/copied_code.h"
 #include "rewrite/dialect.h"
+#include "rewrite/pointer_calls.h"
 
 #include "fade/message.h"
 
@@ -100,7 +101,8 @@ private:
 
   Status chooseRegisters() {
     constexpr unsigned aligned = 2, of_work_items = 3; // pairs; v0 to v2
-    v_ = std::max((launch_.firstVector() + aligned - 1) / aligned * aligned, of_work_items + 1);
+    v_ = std::max((launch_.firstVector(callsPointers()) + aligned - 1) / aligned * aligned,
+                  of_work_items + 1);
     if (v_ + kVectorCount > kVectorRegisters)
       return Error::of("it leaves no vector registers free");
     if (!launch_.fits(v_ + kVectorCount))
@@ -148,6 +150,7 @@ private:
     return false;
   }
 
+  bool callsPointers() const { return !in_.program.pointer_calls.empty(); }
   bool isSite(uint64_t address) const { return in_.sites.contains(address); }
 
   /// gfx9: between s_set_gpr_idx_on and _off vector instructions mean other registers.
@@ -427,6 +430,8 @@ private:
       if (auto status = callRoutine(i, site->second); !status) return status;
     if (isClauseWithSites(i))
       copy_.leaveOut(i);
+    else if (in_.program.pointer_calls.contains(i.address))
+      putPointerCall(copy_, dialect_, in_.program, i, [&] { leave(); });
     else
       copy_.copy(i);
     // The same for the kernel's own registers, which vector instructions read that are inserted.
@@ -454,6 +459,15 @@ private:
     }
     restore(0, s_.saved_by_calls);
     return Done{};
+  }
+
+  /// What is called records nothing: it counts as dropped, once.
+  void leave() {
+    save(0, s_.saved_by_calls);
+    moveTo(kAddress + 1, fmt::format("{}", kNotUnderstood));
+    put({fmt::format("s_movk_i32 s{}, {}", s_.site + 1, 1u << kMayBeOutside)});
+    copy_.jump(fmt::format("s_call_b64 {},", scalarPair(s_.back)), routine_);
+    restore(0, s_.saved_by_calls);
   }
 
   /// Jumps to `to` if the first lane's address is one of so many bytes from that in a lane of

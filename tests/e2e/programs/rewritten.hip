@@ -113,6 +113,13 @@ __global__ void through_buffers(const float *in, float *out, int n, int first) {
   store1(four.x + four.w + load1(from, i * 4 + 20, first * 4, 0), to, i * 4, 0, 0);
 }
 
+// What nobody can move.
+__global__ void looking(float *out) {
+  unsigned long here;
+  asm volatile("s_getpc_b64 %0" : "=s"(here));
+  out[threadIdx.x] = here != 0 ? 1 : 0;
+}
+
 __global__ void without_arguments() { found[2] += threadIdx.x == 3; }
 
 int main() {
@@ -153,6 +160,8 @@ int main() {
   show("spilling");
   through_buffers<<<4, 256>>>(in, out, n, 2);
   show("through_buffers");
+  looking<<<1, 64>>>(out);
+  show("looking");
   without_arguments<<<1, 64>>>();
   show("without_arguments");
 }

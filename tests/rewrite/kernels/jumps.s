@@ -61,6 +61,14 @@ kernel calls_pointer
   s_endpgm
 end calls_pointer
 
+; Where the address is, nothing else can be.
+kernel calls_and_forgets
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_waitcnt lgkmcnt(0)
+  s_swappc_b64 s[4:5], s[4:5]
+  s_endpgm
+end calls_and_forgets
+
 kernel jumps_anywhere
   s_load_dwordx2 s[4:5], s[0:1], 0x0
   s_waitcnt lgkmcnt(0)
