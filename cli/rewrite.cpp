@@ -2,6 +2,8 @@
 
 #include "launch/run.h"
 
+#include "base/instrument_modes.h"
+
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
@@ -22,8 +24,9 @@ CLI::App *addRewriteCommand(CLI::App &app, RewriteOptions &options) {
   command
       ->add_option(
           "--instrument", options.instrument,
-          "what kernels record: counts (default), how often blocks run, or accesses to memory")
-      ->type_name("counts|accesses");
+          "what kernels do: count how often blocks run (counts, default), record their entries "
+          "(blocks), record memory accesses (accesses); 'counts;accesses' does both")
+      ->type_name("MODE;MODE");
   command->add_option("-k,--kernels", options.kernels, "only kernels whose name matches")
       ->type_name("REGEX");
   return command;
@@ -31,9 +34,8 @@ CLI::App *addRewriteCommand(CLI::App &app, RewriteOptions &options) {
 
 int runRewrite(const RewriteOptions &options) {
   constexpr int failed = 2;
-  if (options.instrument != "counts" && options.instrument != "accesses") {
-    complain("rewrite: --instrument " + options.instrument +
-             ": finished code can only be instrumented for counts or accesses");
+  if (const auto modes = readRewriteModes(options.instrument); !modes) {
+    complain("rewrite: --instrument: " + modes.error().message());
     return failed;
   }
   const auto program = ownLibrary("fade/fade-rewrite");

@@ -69,6 +69,12 @@ public:
                        major_ >= 11 ? "global_atomic_add_u64" : "global_atomic_add_x2",
                        vectorPair(to), at, vectorPair(from), scalarPair(base), offset, returning());
   }
+  std::string addTo(unsigned at, unsigned from, unsigned base, unsigned offset) const {
+    return fmt::format("{} v{}, {}, {} offset:{}{}",
+                       major_ >= 11 ? "global_atomic_add_u64" : "global_atomic_add_x2", at,
+                       vectorPair(from), scalarPair(base), offset,
+                       major_ >= 12 ? " scope:SCOPE_DEV" : "");
+  }
   /// Of 32 bits.
   std::string addReturning32(unsigned to, unsigned at, unsigned from, unsigned base,
                              unsigned offset) const {

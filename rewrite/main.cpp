@@ -4,14 +4,16 @@
 //                                            each kernel that is left alone (name, tab, reason),
 //                                            then "done"
 //
-// WHAT is counts or accesses.
+// WHAT is one or several of accesses, blocks and counts: counts;accesses.
 // Exit code: 0 something was written, 1 nothing was, 2 it could not be done.
 #include "rewrite/rewrite.h"
 
+#include "base/instrument_modes.h"
 #include "base/kernel_expression.h"
 #include "codeobj/demangle.h"
 #include "codeobj/finder.h"
 #include "fade/clone.h"
+#include "fade/sites.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -23,7 +25,6 @@
 namespace {
 
 namespace fs = std::filesystem;
-using fade::rewrite::Instrument;
 using fade::rewrite::KernelOutcome;
 using fade::rewrite::Rewritten;
 
@@ -49,18 +50,22 @@ bool writeFile(const fs::path &path, const std::vector<uint8_t> &bytes) {
 /// Kernels that are no twins.
 bool isOriginal(const std::string &name) { return !name.starts_with(FADE_CLONE_PREFIX); }
 
-void say(Instrument what, const KernelOutcome &kernel) {
+void say(uint32_t modes, const KernelOutcome &kernel) {
   const std::string name = fade::codeobj::demangle(kernel.name);
-  const bool records = what == Instrument::accesses;
-  if (!kernel.refusal.empty())
+  if (!kernel.refusal.empty()) {
     fmt::print("  {}: not rewritten: {}\n", name, kernel.refusal);
-  else
-    fmt::print("  {}: {} {}, {} more SGPRs, {} more VGPRs, code {} -> {} bytes\n", name,
-               records ? kernel.sites : kernel.counters, records ? "accesses" : "block counters",
-               kernel.registers, kernel.vector_registers, kernel.code_before, kernel.code_after);
+    return;
+  }
+  std::string what;
+  if ((modes & FADE_MODE_ACCESSES) != 0) what += fmt::format("{} accesses, ", kernel.sites);
+  if (modes == FADE_MODE_COUNTS) what += fmt::format("{} block counters, ", kernel.counters);
+  if (modes != FADE_MODE_COUNTS && kernel.blocks != 0)
+    what += fmt::format("{} blocks, ", kernel.blocks);
+  fmt::print("  {}: {}{} more SGPRs, {} more VGPRs, code {} -> {} bytes\n", name, what,
+             kernel.registers, kernel.vector_registers, kernel.code_before, kernel.code_after);
 }
 
-int rewriteOne(Instrument what, const std::string &input, const std::string &output) {
+int rewriteOne(uint32_t what, const std::string &input, const std::string &output) {
   auto blob = fade::codeobj::Blob::readFile(input);
   if (!blob) return fail(blob.error().message());
   auto object = fade::codeobj::CodeObject::open(*std::move(blob));
@@ -75,7 +80,7 @@ int rewriteOne(Instrument what, const std::string &input, const std::string &out
   return result->file.empty() ? kNothing : kWritten;
 }
 
-int rewriteAll(Instrument what, const std::string &input, const fs::path &folder,
+int rewriteAll(uint32_t what, const std::string &input, const fs::path &folder,
                const std::string &kernels) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -120,11 +125,11 @@ int rewriteAll(Instrument what, const std::string &input, const fs::path &folder
 
 int main(int argc, char **argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
-  const bool records = !words.empty() && words[0] == "accesses";
-  if (words.size() >= 3 && (records || words[0] == "counts")) {
-    const Instrument what = records ? Instrument::accesses : Instrument::counts;
-    if (words.size() == 4 && words[1] == "--object") return rewriteOne(what, words[2], words[3]);
-    return rewriteAll(what, words[1], words[2], words.size() == 4 ? words[3] : "");
+  if (words.size() >= 3) {
+    const auto modes = fade::readRewriteModes(words[0]);
+    if (!modes) return fail(modes.error().message());
+    if (words.size() == 4 && words[1] == "--object") return rewriteOne(*modes, words[2], words[3]);
+    return rewriteAll(*modes, words[1], words[2], words.size() == 4 ? words[3] : "");
   }
   std::fputs("fade-rewrite is started by fadeprobe\n", stderr);
   return kFailed;

@@ -6,6 +6,7 @@
 #include "rewrite/pointer_calls.h"
 
 #include "fade/message.h"
+#include "fade/sites.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -74,8 +75,8 @@ public:
       : in_(request),
         dialect_(request.object.target(), request.kernel.descriptor.wavefront_size == 32),
         launch_(request.object, request.kernel), start_(launch_.withWorkgroup()),
-        copy_(request.object, request.program, request.address, assembler),
-        routine_(copy_.label()) {}
+        copy_(request.object, request.program, request.address, assembler), routine_(copy_.label()),
+        block_routine_(copy_.label()), count_routine_(copy_.label()) {}
 
   Result<RecordingCode> write() {
     if (auto status = launch_.check(); !status) return std::move(status).error();
@@ -84,7 +85,7 @@ public:
     writeEntry();
     for (const auto &[address, i] : in_.program.instructions)
       if (auto status = writeInstruction(i); !status) return std::move(status).error();
-    writeRoutine();
+    writeRoutines();
     copy_.pad();
     auto code = copy_.finish();
     if (!code) return std::move(code).error();
@@ -151,7 +152,10 @@ private:
   }
 
   bool callsPointers() const { return !in_.program.pointer_calls.empty(); }
-  bool isSite(uint64_t address) const { return in_.sites.contains(address); }
+  /// Whether something is inserted there.
+  bool isSite(uint64_t address) const {
+    return in_.sites.contains(address) || in_.blocks.contains(address);
+  }
 
   /// gfx9: between s_set_gpr_idx_on and _off vector instructions mean other registers.
   Status checkIndexing() const {
@@ -305,12 +309,15 @@ private:
     }
   }
   void readTimes() {
-    const unsigned clock = s_.base, time = s_.lanes;
-    if (dialect_.major() < 11)
-      put({fmt::format("s_memtime {}", scalarPair(clock)),
-           fmt::format("s_memrealtime {}", scalarPair(time))});
-    else
-      put({fmt::format("s_sendmsg_rtn_b64 {}, sendmsg(MSG_RTN_GET_REALTIME)", scalarPair(time))});
+    readClock();
+    put({dialect_.major() < 11 ? fmt::format("s_memrealtime {}", scalarPair(s_.lanes))
+                               : fmt::format("s_sendmsg_rtn_b64 {}, sendmsg(MSG_RTN_GET_REALTIME)",
+                                             scalarPair(s_.lanes))});
+  }
+  /// It has arrived when scalar loads have.
+  void readClock() {
+    const unsigned clock = s_.base;
+    if (dialect_.major() < 11) put({fmt::format("s_memtime {}", scalarPair(clock))});
     if (dialect_.major() == 11)
       put({fmt::format("s_getreg_b32 s{}, hwreg(HW_REG_SHADER_CYCLES, 0, 20)", clock),
            fmt::format("s_mov_b32 s{}, 0", clock + 1)});
@@ -422,10 +429,12 @@ private:
     if (copy_.size() - last_routine_ > kRoutineEvery) {
       const CopiedCode::Label over = copy_.label();
       copy_.jump("s_branch", over);
-      writeRoutine();
+      writeRoutines();
       copy_.place(over);
     }
     copy_.beginAt(i);
+    if (const auto block = in_.blocks.find(i.address); block != in_.blocks.end())
+      callBlockRoutines(block->second);
     if (const auto site = in_.sites.find(i.address); site != in_.sites.end())
       if (auto status = callRoutine(i, site->second); !status) return status;
     if (isClauseWithSites(i))
@@ -469,6 +478,16 @@ private:
     copy_.jump(fmt::format("s_call_b64 {},", scalarPair(s_.back)), routine_);
     restore(0, s_.saved_by_calls);
   }
+
+  void callBlockRoutines(uint32_t site) {
+    save(0, s_.saved_by_calls);
+    put({fmt::format("s_mov_b32 s{}, {:#x}", s_.site, site)});
+    const std::string call = fmt::format("s_call_b64 {},", scalarPair(s_.back));
+    if (hasMode(FADE_MODE_BLOCKS)) copy_.jump(call, block_routine_);
+    if (hasMode(FADE_MODE_COUNTS)) copy_.jump(call, count_routine_);
+    restore(0, s_.saved_by_calls);
+  }
+  bool hasMode(uint32_t mode) const { return (in_.modes & mode) != 0; }
 
   /// Jumps to `to` if the first lane's address is one of so many bytes from that in a lane of
   /// kKept on.
@@ -548,8 +567,7 @@ private:
   void chooseEncoding() {
     const bool is_wave32 = dialect_.isWave32();
     const std::string exec = dialect_.exec();
-    put({fmt::format("{} {}, {}", dialect_.ofLanes("s_mov"), dialect_.lanes(s_.lanes), exec)});
-    if (is_wave32) put({fmt::format("s_mov_b32 s{}, 0", s_.lanes + 1)});
+    keepLanes();
     put({fmt::format("{} s{}, {}",
                      dialect_.major() >= 11 ? dialect_.ofLanes("s_ctz_i32")
                                             : dialect_.ofLanes("s_ff1_i32"),
@@ -621,10 +639,18 @@ private:
     copy_.place(is_line);
   }
 
-  /// Writes a record of the addresses in kAddress.
-  void writeRoutine() {
+  void writeRoutines() {
+    if (hasMode(FADE_MODE_ACCESSES) || callsPointers())
+      writeRoutine(routine_, &RecordingWriter::recordAccess);
+    if (hasMode(FADE_MODE_BLOCKS)) writeRoutine(block_routine_, &RecordingWriter::recordBlock);
+    if (hasMode(FADE_MODE_COUNTS)) writeRoutine(count_routine_, &RecordingWriter::countBlock);
+    last_routine_ = copy_.size();
+  }
+
+  /// A routine that does `what` for the lanes that are active. `what` may jump to its end.
+  void writeRoutine(CopiedCode::Label &routine, void (RecordingWriter::*what)(CopiedCode::Label)) {
     const CopiedCode::Label nobody = copy_.label(), out = copy_.label();
-    copy_.place(std::exchange(routine_, copy_.label()));
+    copy_.place(std::exchange(routine, copy_.label()));
     copy_.jump("s_cbranch_execz", nobody);
     save(s_.saved_by_calls, savedCount());
     put({fmt::format("s_cselect_b32 s{}, 1, 0", s_.scc),
@@ -635,17 +661,7 @@ private:
     settle();
     put({fmt::format("s_cmp_eq_u64 {}, 0", scalarPair(s_.control))});
     copy_.jump("s_cbranch_scc1", out);
-    loadRing();
-    filter(out);
-    chooseEncoding();
-    reserve();
-    store(s(s_.lanes), s(s_.lanes + 1), offsetof(fade_record, mask));
-    store(s(s_.base), s(s_.base + 1), offsetof(fade_record, value));
-    bringBack(s_.t, kWave);
-    settle();
-    store(s(s_.t), s(s_.stride), offsetof(fade_record, wave));
-    storeAddresses();
-    publish(s(s_.site), s(s_.header));
+    (this->*what)(out);
     copy_.place(out);
     wait(&Dialect::waitForScalars); // who has left early has not
     execTo(dialect_.lanes(s_.exec));
@@ -653,7 +669,62 @@ private:
     restore(s_.saved_by_calls, savedCount());
     copy_.place(nobody);
     put({fmt::format("s_setpc_b64 {}", scalarPair(s_.back))});
-    last_routine_ = copy_.size();
+  }
+
+  /// Of the addresses in kAddress.
+  void recordAccess(CopiedCode::Label out) {
+    loadRing();
+    filter(out);
+    chooseEncoding();
+    reserve();
+    storeShared(s(s_.stride));
+    storeAddresses();
+    publish(s(s_.site), s(s_.header));
+  }
+
+  /// What all records have besides the header.
+  void storeShared(const std::string &extra) {
+    store(s(s_.lanes), s(s_.lanes + 1), offsetof(fade_record, mask));
+    store(s(s_.base), s(s_.base + 1), offsetof(fade_record, value));
+    bringBack(s_.t, kWave);
+    settle();
+    store(s(s_.t), extra, offsetof(fade_record, wave));
+  }
+
+  void recordBlock(CopiedCode::Label) {
+    loadRing();
+    readClock();
+    keepLanes();
+    put({fmt::format("s_movk_i32 s{}, {}", s_.size, sizeof(fade_record)),
+         fmt::format("s_mov_b32 s{}, {:#x}", s_.header,
+                     headerOf(sizeof(fade_record) / FADE_RECORD_ALIGN, FADE_RECORD_BLOCK, 0))});
+    reserve();
+    storeShared("0");
+    publish(s(s_.site), s(s_.header));
+  }
+
+  /// By site, as twins with a stream do.
+  void countBlock(CopiedCode::Label) {
+    static_assert(sizeof(fade_counter) == 16);
+    put({dialect_.loadScalars(2, scalarPair(s_.ring), scalarPair(s_.control),
+                              offsetof(fade_control, counters)),
+         fmt::format("{} s{}, {}", dialect_.ofLanes("s_bcnt1_i32"), s_.t, dialect_.exec()),
+         fmt::format("s_sub_u32 s{0}, s{0}, 1", s_.t),
+         fmt::format("s_lshl_b32 s{}, s{}, 4", s_.header, s_.site)});
+    wait(&Dialect::waitForScalars);
+    execTo("1");
+    moveTo(kOffset, s(s_.header));
+    moveTo(kData, "1");
+    moveTo(kData + 1, "0");
+    put({dialect_.addTo(v_ + kOffset, v_ + kData, s_.ring, offsetof(fade_counter, entries))});
+    moveTo(kData, s(s_.t));
+    put({dialect_.addTo(v_ + kOffset, v_ + kData, s_.ring, offsetof(fade_counter, more_lanes))});
+  }
+
+  void keepLanes() {
+    put({fmt::format("{} {}, {}", dialect_.ofLanes("s_mov"), dialect_.lanes(s_.lanes),
+                     dialect_.exec())});
+    if (dialect_.isWave32()) put({fmt::format("s_mov_b32 s{}, 0", s_.lanes + 1)});
   }
 
   const RecordingRequest &in_;
@@ -661,7 +732,8 @@ private:
   const LaunchRegisters launch_;
   const LaunchRegisters::WithWorkgroup start_;
   CopiedCode copy_;
-  CopiedCode::Label routine_; ///< the next copy of it
+  // The next copy of each.
+  CopiedCode::Label routine_, block_routine_, count_routine_;
   std::size_t last_routine_ = 0;
   RecordingCode out_;
   Scalars s_;

@@ -1,11 +1,12 @@
-// A copy of a kernel's code that records its memory accesses, as twins of the pass do
-// (fade/message.h): each wave announces itself when it begins, and each access writes a record with
-// the addresses of its lanes.
+// A copy of a kernel's code that records its memory accesses and entries of its blocks, as twins of
+// the pass do (fade/message.h): each wave announces itself when it begins, each access writes a
+// record with the addresses of its lanes, and each block one with the clock, or is counted.
 //
 // Before each access its addresses are computed into vector registers that are added, and a routine
-// behind the code is called that writes the record. What it needs to know of the wave, and scalar
-// registers that the kernel does not leave free, are kept in lanes of an added vector register. All
-// registers of the kernel, EXEC, VCC and SCC are as before when it returns.
+// behind the code is called that writes the record. There is another one for blocks. What it needs
+// to know of the wave, and scalar registers that the kernel does not leave free, are kept in lanes
+// of an added vector register. All registers of the kernel, EXEC, VCC and SCC are as before when it
+// returns.
 #pragma once
 
 #include "rewrite/assembler.h"
@@ -29,9 +30,11 @@ struct RecordingRequest {
   struct Site {
     uint32_t number = 0, bytes = 0;
   };
-  std::map<uint64_t, Site> sites; ///< of accesses, by address
-  uint64_t module = 0;            ///< id of their site table
-  uint64_t address = 0;           ///< where the copy will be; a multiple of 256
+  std::map<uint64_t, Site> sites;      ///< of accesses, by address
+  std::map<uint64_t, uint32_t> blocks; ///< their sites, by address
+  uint32_t modes = 0;                  ///< FADE_MODE_ACCESSES, _BLOCKS, _COUNTS
+  uint64_t module = 0;                 ///< id of their site table
+  uint64_t address = 0;                ///< where the copy will be; a multiple of 256
 };
 
 /// An error says why the kernel cannot be copied.

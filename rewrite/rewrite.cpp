@@ -77,9 +77,9 @@ uint64_t setId(std::vector<std::byte> &table) {
 
 class Rewriter {
 public:
-  Rewriter(const std::shared_ptr<const codeobj::CodeObject> &object, Instrument instrument,
+  Rewriter(const std::shared_ptr<const codeobj::CodeObject> &object, uint32_t modes,
            ObjectWriter writer)
-      : object_(object), instrument_(instrument), writer_(std::move(writer)) {
+      : object_(object), modes_(modes), writer_(std::move(writer)) {
     if (const auto map = codeobj::SourceMap::open(object)) map_ = *map;
   }
 
@@ -101,8 +101,9 @@ private:
     if (!kernel) return kernel.error();
     outcome.code_before = kernel->code_size;
     if (object_->version() < 3) return Error::of("its code object is of version 2");
+    constexpr uint32_t of_blocks = FADE_MODE_COUNTS | FADE_MODE_BLOCKS;
     auto observed = makeSites(*object_, map_.get(), outcome.name,
-                              {.blocks = instrument_ == Instrument::counts, .instructions = false});
+                              {.blocks = (modes_ & of_blocks) != 0, .instructions = false});
     if (!observed) return std::move(observed).error();
     auto program = readProgram(*object_, *kernel);
     if (!program) return std::move(program).error();
@@ -114,8 +115,7 @@ private:
     const Work work{*kernel, *program, *observed, FADE_CLONE_PREFIX + outcome.name,
                     (is_wave32 ? FADE_KERNEL_WAVE32 : FADE_KERNEL_WAVE64) |
                         (has_variables ? FADE_KERNEL_HAS_VARIABLES : 0)};
-    return instrument_ == Instrument::counts ? addCounting(work, outcome)
-                                             : addRecording(work, outcome);
+    return modes_ == FADE_MODE_COUNTS ? addCounting(work, outcome) : addRecording(work, outcome);
   }
 
   struct Work {
@@ -151,10 +151,30 @@ private:
   }
 
   Status addRecording(const Work &work, KernelOutcome &outcome) {
-    std::vector<std::byte> table =
-        tableOfTwin(work.observed, work.twin, FADE_MODE_ACCESSES, work.flags);
-    RecordingRequest request{*object_, work.kernel,  work.program,
-                             {},       setId(table), writer_.nextAddress()};
+    std::vector<std::byte> table = tableOfTwin(work.observed, work.twin, modes_, work.flags);
+    RecordingRequest request{.object = *object_,
+                             .kernel = work.kernel,
+                             .program = work.program,
+                             .sites = {},
+                             .blocks = {},
+                             .modes = modes_,
+                             .module = setId(table),
+                             .address = writer_.nextAddress()};
+    for (const ObservedPlace &block : work.observed.blocks)
+      if (work.program.instructions.contains(block.address))
+        request.blocks[block.address] = block.site;
+    if ((modes_ & FADE_MODE_ACCESSES) != 0)
+      if (auto status = findSites(work, table, request); !status) return status;
+    auto code = makeRecording(request, assemblerFor(work.kernel));
+    if (!code) return std::move(code).error();
+    outcome.sites = code->sites;
+    outcome.blocks = static_cast<uint32_t>(request.blocks.size());
+    finish(work, *code, table, outcome);
+    return Done{};
+  }
+
+  static Status findSites(const Work &work, const std::vector<std::byte> &table,
+                          RecordingRequest &request) {
     for (const ObservedPlace &access : work.observed.accesses) {
       const bool is_lds_side = request.sites.contains(access.address - kLdsSide);
       const uint64_t address = access.address - (is_lds_side ? kLdsSide : 0);
@@ -167,10 +187,6 @@ private:
                   sizeof site);
       request.sites[address] = {access.site, site.size};
     }
-    auto code = makeRecording(request, assemblerFor(work.kernel));
-    if (!code) return std::move(code).error();
-    outcome.sites = code->sites;
-    finish(work, *code, table, outcome);
     return Done{};
   }
 
@@ -192,7 +208,7 @@ private:
   }
 
   const std::shared_ptr<const codeobj::CodeObject> object_;
-  const Instrument instrument_;
+  const uint32_t modes_;
   ObjectWriter writer_;
   std::shared_ptr<const codeobj::SourceMap> map_; ///< null if there are no lines
   std::array<std::unique_ptr<Assembler>, 2> assemblers_;
@@ -201,7 +217,7 @@ private:
 } // namespace
 
 Result<Rewritten> rewriteObject(const std::shared_ptr<const codeobj::CodeObject> &object,
-                                Instrument instrument,
+                                uint32_t modes,
                                 const std::function<bool(const std::string &)> &wants) {
   if (!archOf(object->target()))
     return Error::of(fmt::format("{}: code for {} is not rewritten", object->file(),
@@ -210,7 +226,7 @@ Result<Rewritten> rewriteObject(const std::shared_ptr<const codeobj::CodeObject>
     return Error::of(object->file() + ": it is instrumented already");
   auto writer = ObjectWriter::open(*object);
   if (!writer) return std::move(writer).error();
-  Rewriter rewriter(object, instrument, *std::move(writer));
+  Rewriter rewriter(object, modes, *std::move(writer));
   Rewritten result;
   bool has_twin = false;
   for (std::size_t i = 0; i < object->kernelCount(); ++i) {

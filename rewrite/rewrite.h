@@ -1,5 +1,5 @@
 // A finished code object, instrumented without its compiler: each kernel K gets a twin __fade_K
-// that counts the blocks of K's machine code, or records its memory accesses (fade/clone.h,
+// that counts or records the blocks of K's machine code and its memory accesses (fade/clone.h,
 // FADE_KERNEL_KEEPS_ARGUMENTS), and a site table.
 #pragma once
 
@@ -9,16 +9,10 @@
 
 namespace fade::rewrite {
 
-/// What twins do.
-enum class Instrument : uint8_t {
-  counts,   ///< count the executions of blocks
-  accesses, ///< record memory accesses
-};
-
 struct KernelOutcome {
   std::string name;
   std::string refusal;                          ///< why it has no twin; empty: it has one
-  uint32_t counters = 0, sites = 0;             ///< of blocks; of accesses
+  uint32_t counters = 0, blocks = 0, sites = 0; ///< of blocks; recorded blocks; of accesses
   unsigned registers = 0, vector_registers = 0; ///< more than the original uses
   uint64_t code_before = 0, code_after = 0;     ///< bytes
 };
@@ -28,9 +22,9 @@ struct Rewritten {
   std::vector<KernelOutcome> kernels;
 };
 
-/// `wants` chooses kernels by name.
+/// `modes`: what twins do, as readRewriteModes() has it. `wants` chooses kernels by name.
 Result<Rewritten> rewriteObject(const std::shared_ptr<const codeobj::CodeObject> &object,
-                                Instrument instrument,
+                                uint32_t modes,
                                 const std::function<bool(const std::string &)> &wants);
 
 } // namespace fade::rewrite

@@ -3,7 +3,9 @@
 #include "base/detached_process.h"
 #include "base/diagnostics.h"
 #include "base/fnv1a.h"
+#include "base/instrument_modes.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -61,7 +63,7 @@ Result<std::string> rewrittenFolder() {
   return folder;
 }
 
-Result<RewrittenCode::Answer> RewrittenCode::ask(const char *what, const std::string &input,
+Result<RewrittenCode::Answer> RewrittenCode::ask(const std::string &what, const std::string &input,
                                                  const std::string &output) const {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
@@ -121,11 +123,13 @@ std::optional<std::string> RewrittenCode::refusal(const std::string &kernel) con
 }
 
 Result<codeobj::Blob> RewrittenCode::of(codeobj::ByteView code, const std::string &name,
-                                        Instrument instrument) {
+                                        uint32_t modes) {
   const auto folder = rewrittenFolder();
   if (!folder) return folder.error();
-  const char *what = instrument == Instrument::accesses ? "accesses" : "counts";
-  const std::string base = fmt::format("{}/{}-{}", *folder, keyOf(code, program_), what);
+  const std::string what = rewriteModesText(modes);
+  std::string suffix = what;
+  std::ranges::replace(suffix, ';', '+');
+  const std::string base = fmt::format("{}/{}-{}", *folder, keyOf(code, program_), suffix);
   const std::string object = base + ".hsaco", reasons = base + ".refused";
   // The reasons are written last: if they are there, so is the rest.
   if (const auto known = codeobj::Blob::readFile(reasons)) {

@@ -13,9 +13,6 @@
 
 namespace fade {
 
-/// What twins do that are made from machine code.
-enum class Instrument : uint8_t { counts, accesses };
-
 class RewrittenCode {
 public:
   /// `program`: fade-rewrite. It is killed if it takes longer than `patience`.
@@ -23,8 +20,8 @@ public:
       : program_(std::move(program)), patience_(patience) {}
 
   /// The same code object with twins; empty if none of its kernels can have one; an error if that
-  /// could not be found out. May take long.
-  Result<codeobj::Blob> of(codeobj::ByteView code, const std::string &name, Instrument what);
+  /// could not be found out. May take long. `modes`: what twins do (base/instrument_modes.h).
+  Result<codeobj::Blob> of(codeobj::ByteView code, const std::string &name, uint32_t modes);
   /// Why a kernel has no twin, if a code object of of() had it.
   std::optional<std::string> refusal(const std::string &kernel) const;
 
@@ -33,7 +30,8 @@ private:
     bool is_complete = false;
     std::string text; ///< a line for each kernel without a twin: name, tab, reason
   };
-  Result<Answer> ask(const char *what, const std::string &input, const std::string &output) const;
+  Result<Answer> ask(const std::string &what, const std::string &input,
+                     const std::string &output) const;
   void note(const std::string &reasons);
 
   const std::string program_;

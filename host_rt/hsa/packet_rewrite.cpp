@@ -308,7 +308,8 @@ bool DispatchRewrite::instrument(HsaDispatch &live, const Replacement &choice) {
                             ? runtime_.rewrittenRings(*queue_->agent)
                             : nullptr;
   if (rewritten)
-    ring = rewritten->take(expectedBytes(), {.by_site = 0, .sample = live.record->sample});
+    ring = rewritten->take(expectedBytes(), {.by_site = counts ? choice.info->siteCount() : 0,
+                                             .sample = live.record->sample});
   else if (queue_->rings && choice.info->sums())
     ring = queue_->rings->take(expectedBytes(), roomForSums(*live.record, *choice.info));
   else if (queue_->rings && choice.info->hasNoStream())

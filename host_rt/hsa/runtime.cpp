@@ -2,6 +2,7 @@
 
 #include "base/diagnostics.h"
 #include "base/own_file.h"
+#include "fade/sites.h"
 #include "hip/recorder.h"
 #include "hsa/capture_session.h"
 #include "hsa/executed.h"
@@ -298,10 +299,16 @@ RingPool *Runtime::rewrittenRings(const Agent &gpu) {
   return ringsIn(rewritten_rings_, gpu, RingUse::rewritten);
 }
 
-Instrument Runtime::rewriteFor() {
+uint32_t Runtime::rewriteFor() {
   (void)agents(); // the analyzers are there then
-  const bool records = (analysis_->needs() & FADE_NEEDS_ACCESSES) != 0 || !settings_.record.empty();
-  return records ? Instrument::accesses : Instrument::counts;
+  const uint32_t needs = analysis_->needs();
+  uint32_t modes = 0;
+  if ((needs & FADE_NEEDS_ACCESSES) != 0 || !settings_.record.empty()) modes |= FADE_MODE_ACCESSES;
+  if (analysis_->needsBlockRecords()) modes |= FADE_MODE_BLOCKS;
+  // Who wants counts takes records of blocks as well.
+  if (modes == 0 || ((needs & FADE_NEEDS_COUNTS) != 0 && (modes & FADE_MODE_BLOCKS) == 0))
+    modes |= FADE_MODE_COUNTS;
+  return modes;
 }
 
 RingPool *Runtime::observedRings(const Agent &gpu) {

@@ -109,7 +109,7 @@ public:
   /// Null unless code objects are to be rewritten when they are loaded.
   RewrittenCode *rewrittenCode() { return rewritten_.get(); }
   /// What rewritten kernels are to do for the analyzers.
-  Instrument rewriteFor();
+  uint32_t rewriteFor();
 
   /// Before a death is explained: what kernels have written down is to be known, as far as it
   /// comes.

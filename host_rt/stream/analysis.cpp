@@ -68,6 +68,8 @@ Analysis::Analysis(const AnalysisOptions &options, Handlers handlers, Output &ou
   takes_summaries_ = takes_sums_ = !handlers_.empty();
   for (const auto &handler : handlers_) {
     needs_ |= handler->needs();
+    needs_block_records_ |=
+        (handler->needs() & (FADE_NEEDS_BLOCKS | FADE_NEEDS_COUNTS)) == FADE_NEEDS_BLOCKS;
     const uint32_t takes = handler->takes();
     const bool by_page = takesPages(takes);
     takes_summaries_ &= by_page || (takes & FADE_TAKES_SUMMARIES) != 0;

@@ -62,6 +62,8 @@ public:
   Analysis &operator=(const Analysis &) = delete;
 
   uint32_t needs() const { return needs_; }
+  /// Whether a handler needs records of blocks, and not only their counts.
+  bool needsBlockRecords() const { return needs_block_records_; }
   /// Whether there are handlers, and all of them can do with what kernels have added up.
   bool takesSummaries() const { return takes_summaries_; }
   /// And with sums of irregular accesses.
@@ -148,6 +150,7 @@ private:
   TraceWriter *trace_;
   DispatchLog log_;
   uint32_t needs_ = 0;
+  bool needs_block_records_ = false;
   bool takes_summaries_ = false, takes_sums_ = false;
   static constexpr uint32_t kNoPages = 32;
   uint32_t page_shift_ = kNoPages;

@@ -89,6 +89,60 @@ class Tests(fade.Test):
     def test_accesses_with_all_optimizations(self):
         self.check_accesses("O3", {"looking"})
 
+    def check_together(self, level, refused):
+        """One run has counts and accesses: counts are those of the blocks, and the table of memory is what it is on the software GPU."""
+        app = program(f"rewritten_{level}")
+        found = []
+        for way in ("rewrite", "gpu"):
+            result = self.probe(["-i", "--observe", way, "-a", "BlockCounts", "MemoryAnalysis"], [app], env=self.home)
+            self.assertEqual((result.code, result.stdout), (0, self.software_gpu([app]).stdout))
+            memory = [[{**x, "hottest": None} for x in each.get("global", []) + each.get("lds", [])]
+                      for each in result.objects("memory") if each["kernel"].split("(")[0] not in refused]
+            found.append(({k: v for k, v in blocks(result.objects()).items() if k not in refused}, memory))
+        for rewritten, observed in zip(*found):
+            self.assertGreater(len(rewritten), 6)
+            self.assertEqual(rewritten, observed)
+
+    def check_blocks(self, level, refused):
+        """Each entry of a block that the software GPU sees is recorded, with its lanes, in the order of its wave."""
+        app = program(f"rewritten_{level}")
+        found = []
+        for way in ("rewrite", "gpu"):
+            result = self.probe(["-i", "--observe", way, "-a", "MessageLogger"], [app], env=self.home)
+            self.assertEqual((result.code, result.stdout), (0, self.software_gpu([app]).stdout))
+            entries = collections.defaultdict(list)
+            for x in result.objects("block"):
+                if x["kernel"].split("(")[0] not in refused:
+                    entries[x["kernel"], x["dispatch_id"], *x["workgroup"], x["wave"]].append((x.get("function"), x.get("line"), x.get("column"), x["mask"]))
+            # Waves are numbered in another order.
+            found.append(collections.Counter((*key[:-1], tuple(path)) for key, path in entries.items()))
+        self.assertGreater(found[0].total(), 100)
+        self.assertEqual(*found)
+
+    def test_counts_and_accesses_together_without_optimization(self):
+        self.check_together("O0", {"looking"})
+
+    def test_counts_and_accesses_together_with_some_optimization(self):
+        self.check_together("O1", {"looking"})
+
+    def test_counts_and_accesses_together_of_optimized_code(self):
+        self.check_together("O2", {"looking"})
+
+    def test_counts_and_accesses_together_with_all_optimizations(self):
+        self.check_together("O3", {"looking"})
+
+    def test_blocks_without_optimization(self):
+        self.check_blocks("O0", {"looking"})
+
+    def test_blocks_with_some_optimization(self):
+        self.check_blocks("O1", {"looking"})
+
+    def test_blocks_of_optimized_code(self):
+        self.check_blocks("O2", {"looking"})
+
+    def test_blocks_with_all_optimizations(self):
+        self.check_blocks("O3", {"looking"})
+
     def test_kernels_that_are_left_alone_have_a_reason(self):
         result = self.rewritten(program("rewritten_O0"), ["-v"])
         self.assertRegex(result.stderr, r"fade: looking\(.*\): the original runs: it has no instrumented twin: an address that is computed from the program counter at 0x")
@@ -132,6 +186,9 @@ class Tests(fade.Test):
     def test_recording_code_misses_no_wait_states(self):
         self.check_wait_states("MemoryAnalysis")
 
+    def test_code_for_blocks_and_accesses_misses_no_wait_states(self):
+        self.check_wait_states("MessageLogger")
+
     def check_wait_states(self, handler):
         """Beyond those that the kernel itself misses: clang 19 does not wait for SALU results on gfx12."""
         app, hazards = program("rewritten_O2"), {"FADE_GPU_HAZARDS": "card"}
@@ -170,9 +227,9 @@ class Tests(fade.Test):
         self.assertIn("it uses variables of its code object", result.stderr)
 
     def test_the_command_refuses_what_it_cannot_do(self):
-        result = self.bare([PROBE, "rewrite", program("rewritten_O2"), "-o", self.path("out"), "--instrument", "times"])
+        result = self.bare([PROBE, "rewrite", program("rewritten_O2"), "-o", self.path("out"), "--instrument", "kernel"])
         self.assertEqual(result.code, 2)
-        self.assertEqual(result.stderr, "fadeprobe: rewrite: --instrument times: finished code can only be instrumented for counts or accesses\n")
+        self.assertEqual(result.stderr, "fadeprobe: rewrite: --instrument: 'kernel' is none of accesses, blocks and counts, which finished code can be instrumented for\n")
         result = self.bare([PROBE, "rewrite", "/etc/passwd", "-o", self.path("out")])
         self.assertEqual(result.code, 2)
         self.assertEqual(result.stderr, "fade: rewrite: /etc/passwd: no AMD GPU code was found\n")

@@ -35,7 +35,7 @@ class Rewriting : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(Rewriting, LeavesTheOriginalAsItIs) {
   const auto original = open_object(sample(GetParam()));
-  const auto result = rewriteObject(original, Instrument::counts, all);
+  const auto result = rewriteObject(original, FADE_MODE_COUNTS, all);
   ASSERT_TRUE(result) << result.error().message();
   const auto rewritten = reopen(*result);
   ASSERT_TRUE(rewritten);
@@ -52,7 +52,7 @@ TEST_P(Rewriting, LeavesTheOriginalAsItIs) {
 }
 
 TEST_P(Rewriting, GivesEachKernelATwinOfWholeInstructions) {
-  const auto result = rewriteObject(open_object(sample(GetParam())), Instrument::counts, all);
+  const auto result = rewriteObject(open_object(sample(GetParam())), FADE_MODE_COUNTS, all);
   ASSERT_TRUE(result) << result.error().message();
   const auto object = reopen(*result);
   ASSERT_TRUE(object);
@@ -82,7 +82,7 @@ TEST_P(Rewriting, GivesEachKernelATwinOfWholeInstructions) {
 }
 
 TEST_P(Rewriting, KeepsTheArgumentsAndAddsOneBehindThem) {
-  const auto result = rewriteObject(open_object(sample(GetParam())), Instrument::counts, all);
+  const auto result = rewriteObject(open_object(sample(GetParam())), FADE_MODE_COUNTS, all);
   ASSERT_TRUE(result);
   const auto object = reopen(*result);
   ASSERT_TRUE(object);
@@ -103,7 +103,7 @@ TEST_P(Rewriting, KeepsTheArgumentsAndAddsOneBehindThem) {
 }
 
 TEST_P(Rewriting, RecordsAccessesInWholeInstructions) {
-  const auto result = rewriteObject(open_object(sample(GetParam())), Instrument::accesses, all);
+  const auto result = rewriteObject(open_object(sample(GetParam())), FADE_MODE_ACCESSES, all);
   ASSERT_TRUE(result) << result.error().message();
   const auto object = reopen(*result);
   ASSERT_TRUE(object);
@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(All, Rewriting,
                          });
 
 TEST(Rewrite, RefusesWhatItDoesNotFollow) {
-  const auto result = rewriteObject(open_object(FADE_JUMPS), Instrument::counts, all);
+  const auto result = rewriteObject(open_object(FADE_JUMPS), FADE_MODE_COUNTS, all);
   ASSERT_TRUE(result) << result.error().message();
   const auto refusals = refusalsIn(*result);
   const auto begins = [&](const char *kernel, const char *reason) {
@@ -178,7 +178,7 @@ std::vector<std::string> textOf(const CodeObject &object, const std::string &nam
 }
 
 TEST(Rewrite, FollowsLongJumps) {
-  const auto result = rewriteObject(open_object(FADE_JUMPS), Instrument::counts, all);
+  const auto result = rewriteObject(open_object(FADE_JUMPS), FADE_MODE_COUNTS, all);
   ASSERT_TRUE(result);
   const auto object = reopen(*result);
   const auto kernel = object->kernel(*object->findKernel("__fade_long_jumps"));
@@ -194,7 +194,7 @@ TEST(Rewrite, FollowsLongJumps) {
 }
 
 TEST(Rewrite, CountsWhereFunctionsKeepTheirRegisters) {
-  const auto result = rewriteObject(open_object(FADE_JUMPS), Instrument::counts, all);
+  const auto result = rewriteObject(open_object(FADE_JUMPS), FADE_MODE_COUNTS, all);
   ASSERT_TRUE(result);
   const auto lines = textOf(*reopen(*result), "__fade_calls_pointer");
   const auto call = std::ranges::find_if(
@@ -217,7 +217,7 @@ TEST(Rewrite, KeepsTheRegistersOfInstructionsThatTheDecoderDoesNotKnow) {
 }
 
 TEST(Rewrite, LeavesSccAloneWhereItIsReadLater) {
-  const auto result = rewriteObject(open_object(FADE_JUMPS), Instrument::counts, all);
+  const auto result = rewriteObject(open_object(FADE_JUMPS), FADE_MODE_COUNTS, all);
   ASSERT_TRUE(result);
   const auto lines = textOf(*reopen(*result), "__fade_flag_over_blocks");
   // EXEC never changes and no block is in a loop: the counter can be set without SCC.
@@ -229,14 +229,14 @@ TEST(Rewrite, LeavesSccAloneWhereItIsReadLater) {
 
 TEST(Rewrite, RefusesOtherProcessorsAndInstrumentedCode) {
   const auto unknown =
-      rewriteObject(open_object(sample("arguments-gfx900-v5")), Instrument::counts, all);
+      rewriteObject(open_object(sample("arguments-gfx900-v5")), FADE_MODE_COUNTS, all);
   ASSERT_FALSE(unknown);
   EXPECT_NE(unknown.error().message().find("code for gfx900 is not rewritten"), std::string::npos);
-  EXPECT_FALSE(rewriteObject(open_object(sample("arguments-generic-v6")), Instrument::counts,
+  EXPECT_FALSE(rewriteObject(open_object(sample("arguments-generic-v6")), FADE_MODE_COUNTS,
                              all)); // gfx9-generic
-  const auto once = rewriteObject(open_object(sample("inlined-gfx90a-g")), Instrument::counts, all);
+  const auto once = rewriteObject(open_object(sample("inlined-gfx90a-g")), FADE_MODE_COUNTS, all);
   ASSERT_TRUE(once);
-  const auto twice = rewriteObject(reopen(*once), Instrument::counts, all);
+  const auto twice = rewriteObject(reopen(*once), FADE_MODE_COUNTS, all);
   ASSERT_FALSE(twice);
   EXPECT_NE(twice.error().message().find("it is instrumented already"), std::string::npos);
 }
@@ -257,7 +257,7 @@ TEST(Rewrite, DamagedCodeObjectsAreRefusedOrRewritten) {
       if (random() % 8 == 0) bytes.resize(random() % bytes.size());
       const auto object = CodeObject::open(codeobj::Blob::own(std::move(bytes), "damaged"));
       if (!object) continue;
-      for (const Instrument what : {Instrument::counts, Instrument::accesses}) {
+      for (const uint32_t what : {FADE_MODE_COUNTS, FADE_MODE_ACCESSES}) {
         const auto result = rewriteObject(*object, what, all);
         if (result && !result->file.empty())
           (void)CodeObject::open(codeobj::Blob::copy(result->file, "rewritten"));
