@@ -162,13 +162,8 @@ template <bool broken> __global__ void once_more(int *out) {
 }
 
 // ---- flags that are told and polled with atomics. LDS has no caches to go past: an atomic load looks like
-// any other, but for the loop that waits. Without optimization that loop is too long to be known, but accesses are flat and
-// say that they are atomic; on gfx90a not those within a workgroup.
-#if defined(__OPTIMIZE__)
+// any other, but for the loop that waits.
 #define FLAG_SCOPE __HIP_MEMORY_SCOPE_WORKGROUP
-#else
-#define FLAG_SCOPE __HIP_MEMORY_SCOPE_AGENT
-#endif
 template <bool broken> __global__ void counted_flag(const int *in, int *out) {
   __shared__ int box[64], flag;
   if (threadIdx.x == 0) flag = 0;
@@ -207,6 +202,33 @@ template <bool broken> __global__ void stored_flag(const int *in, int *out) {
     }
   }
 }
+// A plain flag waits for nothing: compilers load it once, or not at all.
+template <bool broken> __global__ void plain_flag(const int *in, int *out) {
+  __shared__ int box[64], full;
+  if (threadIdx.x == 0) full = 0;
+  __syncthreads();
+  const int lane = threadIdx.x % 32, half = threadIdx.x / 64;
+  if (threadIdx.x % 64 >= 32) return;
+  if (half == 0) {
+    box[lane] = in[lane]; // finds: race
+    if (lane == 0) {
+      if (broken)
+        full = 1; // may: race
+      else
+        __hip_atomic_store(&full, 1, __ATOMIC_RELEASE, FLAG_SCOPE);
+    }
+  } else {
+    if (broken)
+      while (full == 0) {} // may: race
+    else
+      for (;;) {
+        const int seen = __hip_atomic_load(&full, __ATOMIC_ACQUIRE, FLAG_SCOPE);
+        if (seen != 0) break;
+        __builtin_amdgcn_s_sleep(1);
+      }
+    out[lane] = box[31 - lane]; // finds: race
+  }
+}
 // A loop over what others may still be counting does not wait for them.
 template <bool broken> __global__ void early_sum(const int *in, int *out) {
   __shared__ int bins[16];
@@ -240,6 +262,7 @@ template <bool broken> int run() {
   finish();
   counted_flag<broken><<<1, 128>>>(in.data, out.data);
   stored_flag<broken><<<1, 128>>>(in.data, out.data);
+  plain_flag<broken><<<1, 128>>>(in.data, out.data);
   early_sum<broken><<<1, 256>>>(in.data, out.data);
   finish();
   std::printf("done\n");
