@@ -38,6 +38,8 @@ const Enums &enumsOf(unsigned hip_major) {
 /// One parameter of "name:type, name:type".
 struct Parameter {
   std::string_view name, type;
+  std::string_view value_type; ///< of the value itself, behind a pointer if it is an output; empty:
+                               ///< its values have no names
 };
 
 Parameter nextParameter(std::string_view &rest) {
@@ -45,7 +47,14 @@ Parameter nextParameter(std::string_view &rest) {
   const std::string_view item = rest.substr(0, end);
   rest.remove_prefix(std::min(end + 2, rest.size()));
   const auto colon = std::min(item.find(':'), item.size());
-  return {item.substr(0, colon), item.substr(std::min(colon + 1, item.size()))};
+  return {item.substr(0, colon), item.substr(std::min(colon + 1, item.size())), {}};
+}
+
+/// The type that a pointer points to.
+std::string_view pointee(std::string_view type) {
+  if (type.starts_with("const ")) type.remove_prefix(6);
+  if (type.ends_with('*')) type.remove_suffix(1);
+  return type;
 }
 
 /// Of each function, read once: calls of one function come again and again.
@@ -54,19 +63,16 @@ const std::vector<Parameter> &parametersOf(const hip::FunctionInfo &function) {
     std::vector<std::vector<Parameter>> lists(hip::kFunctionCount);
     for (std::size_t i = 0; i < hip::kFunctionCount; ++i) {
       std::string_view rest = hip::kFunctions[i].parameters;
-      for (unsigned j = 0; j < hip::kFunctions[i].count; ++j)
-        lists[i].push_back(nextParameter(rest));
+      for (unsigned j = 0; j < hip::kFunctions[i].count; ++j) {
+        Parameter &one = lists[i].emplace_back(nextParameter(rest));
+        const std::string_view type =
+            hip::kFunctions[i].recorded[j].is_output ? pointee(one.type) : one.type;
+        if (enumsOf(5).contains(type) || enumsOf(6).contains(type)) one.value_type = type;
+      }
     }
     return lists;
   }();
   return all[static_cast<std::size_t>(&function - hip::kFunctions)];
-}
-
-/// The type that a pointer points to.
-std::string_view pointee(std::string_view type) {
-  if (type.starts_with("const ")) type.remove_prefix(6);
-  if (type.ends_with('*')) type.remove_suffix(1);
-  return type;
 }
 
 int64_t signedValue(Kind kind, uint64_t word) {
@@ -241,10 +247,10 @@ void writeArgument(JsonWriter &json, const Parameter &parameter, const Recorded 
                           hip_major);
   if (recorded.kind == Kind::text) return put(textIn(words.subspan(1)));
   if (recorded.is_output)
-    return Value(recorded.kind, pointee(parameter.type), words.subspan(1), hip_major).write(put);
+    return Value(recorded.kind, parameter.value_type, words.subspan(1), hip_major).write(put);
   if (recorded.kind >= Kind::words4)
     return writeStructure(json, parameter.name, parameter.type, words, hip_major);
-  Value(recorded.kind, parameter.type, words, hip_major).write(put);
+  Value(recorded.kind, parameter.value_type, words, hip_major).write(put);
 }
 
 /// Calls f(parameter, recorded, words) for each argument until it returns true.
@@ -263,6 +269,7 @@ template <typename F> void eachArgument(const Call &call, F &&f) {
 } // namespace
 
 std::optional<std::string_view> enumName(std::string_view type, int64_t value, unsigned hip_major) {
+  if (type.empty()) return std::nullopt;
   const Enums &enums = enumsOf(hip_major);
   const auto names = enums.find(type);
   if (names == enums.end()) return std::nullopt;
@@ -334,7 +341,8 @@ std::string argumentText(const Call &call, unsigned hip_major) {
       value = fmt::format("{:#x}", words[0]);
     } else {
       JsonWriter json;
-      writeArgument(json, {"", parameter.type}, recorded, words, has_outputs, hip_major);
+      writeArgument(json, {"", parameter.type, parameter.value_type}, recorded, words, has_outputs,
+                    hip_major);
       value = json.take().substr(3); // "":
       if (value.front() == '"') value = unquoted(value);
     }
@@ -342,6 +350,11 @@ std::string argumentText(const Call &call, unsigned hip_major) {
     return false;
   });
   return text;
+}
+
+bool hasArgument(const hip::FunctionInfo &function, std::string_view name) {
+  return std::ranges::find(parametersOf(function), name.substr(0, name.find('.')),
+                           &Parameter::name) != parametersOf(function).end();
 }
 
 std::optional<uint64_t> argument(const Call &call, std::string_view name) {

@@ -23,6 +23,9 @@ void writeResult(JsonWriter &json, const Call &call, unsigned hip_major);
 /// that it has after the call. "p.extent.width": a member of a structure behind a pointer.
 std::optional<uint64_t> argument(const Call &call, std::string_view name);
 
+/// Whether argument() may find it in calls of this function.
+bool hasArgument(const hip::FunctionInfo &function, std::string_view name);
+
 /// All words of one argument; empty if there is none of that name.
 std::span<const uint64_t> argumentWords(const Call &call, std::string_view name);
 

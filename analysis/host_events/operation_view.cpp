@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstring>
+#include <string>
+#include <vector>
 
 namespace fade::host_trace {
 namespace {
@@ -112,32 +114,66 @@ std::optional<CopyCall> copyOf(const Call &call) {
   return copy;
 }
 
+namespace {
+
+/// Where a launch says how large it is: structures of three numbers, or three arguments.
+struct SizeSources {
+  std::vector<std::string_view> grid_words, workgroup_words, lds;
+  std::array<std::vector<std::string>, 3> grid, workgroup; ///< by axis
+};
+
+/// Of what there may be, what this function has; of several the last one counts.
+SizeSources makeSizeSources(const hip::FunctionInfo &function) {
+  SizeSources sources;
+  const auto add = [&](auto &to, std::string_view name) {
+    if (hasArgument(function, name)) to.emplace_back(name);
+  };
+  for (const std::string_view name : {"numBlocks", "gridDim"}) add(sources.grid_words, name);
+  for (const std::string_view name : {"dimBlocks", "blockDim"}) add(sources.workgroup_words, name);
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (const std::string name : {"gridDim", "globalWorkSize", "config.gridDim"})
+      add(sources.grid[i], name + "XYZ"[i]);
+    for (const std::string name : {"blockDim", "localWorkSize", "config.blockDim"})
+      add(sources.workgroup[i], name + "XYZ"[i]);
+    add(sources.grid[i], std::string("config.gridDim.") + "xyz"[i]);
+    add(sources.workgroup[i], std::string("config.blockDim.") + "xyz"[i]);
+  }
+  for (const std::string_view name :
+       {"sharedMemBytes", "sharedMem", "config.dynamicSmemBytes", "config.sharedMemBytes"})
+    add(sources.lds, name);
+  return sources;
+}
+
+const SizeSources &sizeSourcesOf(const hip::FunctionInfo &function) {
+  static const auto all = [] {
+    std::vector<SizeSources> sources;
+    for (std::size_t i = 0; i < hip::kFunctionCount; ++i)
+      sources.push_back(makeSizeSources(hip::kFunctions[i]));
+    return sources;
+  }();
+  return all[static_cast<std::size_t>(&function - hip::kFunctions)];
+}
+
+} // namespace
+
 LaunchSizes launchSizes(const Call &call) {
   LaunchSizes sizes;
-  // Structures of three numbers, or three arguments.
-  for (const std::string_view name : {"numBlocks", "gridDim"}) copyDim3(call, name, sizes.grid);
-  for (const std::string_view name : {"dimBlocks", "blockDim"})
-    copyDim3(call, name, sizes.workgroup);
-  constexpr std::string_view axes = "XYZ";
+  const SizeSources &sources = sizeSourcesOf(*call.function);
+  for (const std::string_view name : sources.grid_words) copyDim3(call, name, sizes.grid);
+  for (const std::string_view name : sources.workgroup_words) copyDim3(call, name, sizes.workgroup);
+  const auto read = [&](const std::vector<std::string> &names, uint32_t &to) {
+    for (const std::string &name : names)
+      if (const auto value = argument(call, name)) to = static_cast<uint32_t>(*value);
+  };
   for (std::size_t i = 0; i < 3; ++i) {
-    const auto read = [&](std::string name, uint32_t &to) {
-      if (const auto value = argument(call, name += axes[i])) to = static_cast<uint32_t>(*value);
-    };
-    for (const char *name : {"gridDim", "globalWorkSize", "config.gridDim"})
-      read(name, sizes.grid[i]);
-    for (const char *name : {"blockDim", "localWorkSize", "config.blockDim"})
-      read(name, sizes.workgroup[i]);
-    constexpr std::array members = {"x", "y", "z"};
-    const auto member = [&](const char *name) {
-      return argument(call, std::string(name) + members[i]);
-    };
-    if (const auto value = member("config.gridDim.")) sizes.grid[i] = static_cast<uint32_t>(*value);
-    if (const auto value = member("config.blockDim."))
-      sizes.workgroup[i] = static_cast<uint32_t>(*value);
+    read(sources.grid[i], sizes.grid[i]);
+    read(sources.workgroup[i], sizes.workgroup[i]);
   }
-  sizes.lds = firstOf<4>(call, {"sharedMemBytes", "sharedMem", "config.dynamicSmemBytes",
-                                "config.sharedMemBytes"})
-                  .value_or(0);
+  for (const std::string_view name : sources.lds)
+    if (const auto value = argument(call, name)) {
+      sizes.lds = *value;
+      break;
+    }
   return sizes;
 }
 

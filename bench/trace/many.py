@@ -4,7 +4,7 @@
     many.py ranks  FADEPROBE DL_CALLS CODE_OBJECT [RANKS ...]     default: 4 16 64 256 ranks of 1e5 events
     many.py events FADEPROBE DL_CALLS CODE_OBJECT [EVENTS ...]    default: 1e5 1e6 3e6 1e7 events of one process, as Parquet tables
     many.py files  FADEPROBE DL_CALLS CODE_OBJECT [EVENTS ...]    the same as every other format, and `report`
-    many.py traces FADEPROBE DL_CALLS CODE_OBJECT [LAUNCHES ...]  default: 5e4 1e5 2e5 4e5 launches of one process, as `trace -o FILE`; FORMATS="rpd pftrace": only these
+    many.py traces FADEPROBE DL_CALLS CODE_OBJECT [LAUNCHES ...]  default: 5e4 1e5 2e5 4e5 launches of one process, as `trace -o FILE`; FORMATS="rpd pftrace run": only these, run: the folder of a run
     many.py profiles FADEPROBE DL_CALLS CODE_OBJECT [LAUNCHES ...]  default: 5e4 1e5 2e5 4e5, with `profile -o DIR`
 
 DL_CALLS is e2e_dl_calls of the end-to-end tests, CODE_OBJECT its e2e_scale1 for the GPU. An event is a HIP call or a kernel: a launch is two. Every rank is a process that
@@ -14,6 +14,7 @@ import glob
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -153,30 +154,41 @@ def many_events(probe, program, code, sizes):
             print(f"| {events:,} | {without[0]:.1f} s, {without[2]:.0f} MB | {took[0]:.1f} s | {after:.1f} s | {memory['application']:.0f} MB | {memory['fadeprobe']:.0f} MB | {size(tables) / 1e6:.1f} MB | {size(tables) / (events // 2):.1f} |", flush=True)
 
 
-def ratios(probe, program, code, sizes, ways, out):
-    """For each number of launches the application alone, and each way of running it, one after the other."""
+def ratios(probe, program, code, sizes, ways):
+    """For each number of launches the application alone and each way of running it, in turn, ROUNDS times (3); medians of the times, the largest memory."""
     gpu = {} if os.path.exists("/dev/kfd") else {"LD_PRELOAD": os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(probe))), "lib", "libfadegpu.so")}
     print("| launches | without FADE | " + " | ".join(ways) + " |\n" + "|---" * (2 + len(ways)) + "|")
     for launches in sizes:
         app = [program, "launches", code, "1", launches, "1", WAIT_AFTER]
-        alone, cells = run(*app, env=gpu), []
-        for way in ways.values():
-            with tempfile.TemporaryDirectory(prefix="fade-many-") as folder:
-                ended = os.path.join(folder, "ended")
-                took = run(probe, *way, "-o", os.path.join(folder, out), "--", "sh", "-c", f'"$@" && touch {ended}', "sh", *app, watch=True)
-                after = time.time() - os.path.getmtime(ended)
-                more = max((mb for name, mb in took[2].items() if name.startswith("e2e")), default=0) - alone[2]
-                cells.append("{:.1f} s, {:.2f} times ({:.2f} of processor time), {:.1f} s after the end, fadeprobe {:.0f} MB, application {:+.0f} MB, {:.1f} MB on disk".format(
-                    took[0], took[0] / alone[0], took[1] / alone[1], after, took[2].get("fadeprobe", 0), more, size(folder) / 1e6))
-        print(f"| {launches:,} | {alone[0]:.1f} s ({alone[1]:.1f}), {alone[2]:.0f} MB | " + " | ".join(cells) + " |", flush=True)
+        alone, with_fade = [], {name: [] for name in ways}
+        for _ in range(int(os.environ.get("ROUNDS", "3"))):
+            alone.append(run(*app, env=gpu))
+            for name, (way, out) in ways.items():
+                with tempfile.TemporaryDirectory(prefix="fade-many-") as folder:
+                    ended = os.path.join(folder, "ended")
+                    took = run(probe, *way, "-o", os.path.join(folder, out), "--", "sh", "-c", f'"$@" && touch {ended}', "sh", *app, watch=True)
+                    after = time.time() - os.path.getmtime(ended)
+                    with_fade[name].append((*took[:3], after, size(folder) / 1e6))
+        median = statistics.median
+        seconds, cpu, memory = median(x[0] for x in alone), median(x[1] for x in alone), max(x[2] for x in alone)
+        cells = []
+        for all_of in with_fade.values():
+            most = lambda begin: max(mb for x in all_of for name, mb in [("", 0), *x[2].items()] if name.startswith(begin) or not name)
+            cells.append("{:.1f} s, {:.2f} times ({:.2f} of processor time), {:.2f} s after the end, FADE {:.0f} MB, application {:+.0f} MB, {:.1f} MB on disk".format(
+                median(x[0] for x in all_of), median(x[0] for x in all_of) / seconds, median(x[1] for x in all_of) / cpu, median(x[3] for x in all_of),
+                max(most("fadeprobe"), most("fade-trace-wri")), most("e2e") - memory, median(x[4] for x in all_of)))
+        print(f"| {launches:,} | {seconds:.1f} s ({cpu:.1f}), {memory:.0f} MB | " + " | ".join(cells) + " |", flush=True)
 
 
 def many_traces(probe, program, code, sizes):
-    ratios(probe, program, code, sizes, {form: ["trace", "--format", form] for form in os.environ.get("FORMATS", "rpd perfetto pftrace rocpd").split()}, "out")
+    ways = {form: (["trace", "--format", form], "out") for form in os.environ.get("FORMATS", "rpd rocpd json perfetto pftrace parquet run").split()}
+    if "run" in ways:
+        ways["run"] = (["trace"], "run/")
+    ratios(probe, program, code, sizes, ways)
 
 
 def many_profiles(probe, program, code, sizes):
-    ratios(probe, program, code, sizes, {"profile": ["profile"]}, "out")
+    ratios(probe, program, code, sizes, {"profile": (["profile"], "out")})
 
 
 def many_files(probe, program, code, sizes):

@@ -70,6 +70,43 @@ void Statement::bind(int place, std::string_view value) {
     database_->fail();
 }
 
+BulkInsert::BulkInsert(Database &database, std::string_view text) : one_(database, text) {
+  constexpr std::string_view key = "VALUES ";
+  const std::string_view row = text.substr(text.find(key) + key.size());
+  std::string all(text);
+  for (std::size_t i = 1; i < kRows; ++i) all.append(", ").append(row);
+  many_ = Statement(database, all);
+}
+
+void BulkInsert::give(Statement &statement, std::size_t first, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Value &value = values_[first + i];
+    const int place = static_cast<int>(i) + 1;
+    if (value.size < 0)
+      statement.bind(place, value.number);
+    else
+      statement.bind(place, std::string_view(texts_).substr(static_cast<std::size_t>(value.number),
+                                                            static_cast<std::size_t>(value.size)));
+  }
+  (void)statement.step();
+  statement.reset();
+}
+
+void BulkInsert::runAll() {
+  give(many_, 0, values_.size());
+  values_.clear();
+  texts_.clear();
+  rows_ = 0;
+}
+
+void BulkInsert::flush() {
+  const std::size_t columns = rows_ == 0 ? 0 : values_.size() / rows_;
+  for (std::size_t i = 0; i < rows_; ++i) give(one_, i * columns, columns);
+  values_.clear();
+  texts_.clear();
+  rows_ = 0;
+}
+
 Result<std::unique_ptr<Database>> Database::open(const std::string &path, Access access) {
   auto opened = openWith(path, access == Access::read ? SQLITE_OPEN_READONLY
                                                       : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
@@ -80,8 +117,11 @@ Result<std::unique_ptr<Database>> Database::open(const std::string &path, Access
 }
 
 Result<std::unique_ptr<Database>> Database::openWith(const std::string &path, int flags) {
+  // Nobody asks how much memory SQLite has, and nobody shares a database with another thread.
+  static const int once = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  (void)once;
   sqlite3 *handle = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
+  const int code = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   std::unique_ptr<Database> database(new Database(path, handle));
   if (code != SQLITE_OK) return Error{path, "", 0, handle ? sqlite3_errmsg(handle) : "no memory"};
   sqlite3_busy_timeout(handle, kPatience);

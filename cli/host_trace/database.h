@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -47,6 +48,7 @@ public:
   std::string text(int column) const;
 
 private:
+  friend class BulkInsert;
   void bind(int place, int64_t value);
   void bind(int place, uint64_t value) { bind(place, static_cast<int64_t>(value)); }
   void bind(int place, uint32_t value) { bind(place, static_cast<int64_t>(value)); }
@@ -57,6 +59,50 @@ private:
 
   Database *database_ = nullptr;
   sqlite3_stmt *statement_ = nullptr;
+};
+
+/// An INSERT of many rows: they are kept and given to SQLite a few dozen at a time, because
+/// starting a statement costs more than a row of it does.
+class BulkInsert {
+public:
+  BulkInsert() = default;
+  /// `text`: INSERT INTO table VALUES (row), which says of one row what all have.
+  BulkInsert(Database &database, std::string_view text);
+  BulkInsert(BulkInsert &&) noexcept = default;
+  BulkInsert &operator=(BulkInsert &&) noexcept = default;
+
+  /// Texts need not stay.
+  template <typename... T> void run(const T &...values) {
+    (keep(values), ...);
+    if (++rows_ == kRows) runAll();
+  }
+  /// What is kept becomes rows. Before anybody asks for them, or they are committed.
+  void flush();
+
+private:
+  static constexpr std::size_t kRows = 32;
+  struct Value {
+    int64_t number = 0; ///< of a text its place in `texts_`
+    int64_t size = -1;  ///< of a text
+  };
+
+  void keep(int64_t value) { values_.push_back({value}); }
+  void keep(uint64_t value) { keep(static_cast<int64_t>(value)); }
+  void keep(uint32_t value) { keep(static_cast<int64_t>(value)); }
+  void keep(int value) { keep(static_cast<int64_t>(value)); }
+  void keep(std::string_view value) {
+    values_.push_back({static_cast<int64_t>(texts_.size()), static_cast<int64_t>(value.size())});
+    texts_ += value;
+  }
+  void keep(const std::string &value) { keep(std::string_view(value)); }
+  void keep(const char *value) { keep(std::string_view(value)); }
+  void runAll();
+  void give(Statement &statement, std::size_t first, std::size_t count);
+
+  Statement one_, many_;
+  std::vector<Value> values_;
+  std::string texts_;
+  std::size_t rows_ = 0;
 };
 
 class Database {

@@ -1,5 +1,6 @@
 #include "host_trace/perfetto_packets.h"
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <charconv>
@@ -45,8 +46,11 @@ constexpr std::size_t kFileBuffer = 1 << 20;
 // ---- messages
 
 void ProtoMessage::varint(uint64_t value) {
-  for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80);
-  bytes_ += static_cast<char>(value);
+  char bytes[10];
+  std::size_t size = 0;
+  for (; value >= 0x80; value >>= 7) bytes[size++] = static_cast<char>(value | 0x80);
+  bytes[size++] = static_cast<char>(value);
+  bytes_.append(bytes, size);
 }
 
 void ProtoMessage::number(unsigned field, uint64_t value) {
@@ -56,7 +60,9 @@ void ProtoMessage::number(unsigned field, uint64_t value) {
 
 void ProtoMessage::fixed64(unsigned field, uint64_t value) {
   varint(uint64_t{field} << 3 | 1);
-  for (unsigned i = 0; i < 8; ++i) bytes_ += static_cast<char>(value >> (8 * i));
+  char bytes[8];
+  for (unsigned i = 0; i < 8; ++i) bytes[i] = static_cast<char>(value >> (8 * i));
+  bytes_.append(bytes, sizeof bytes);
 }
 
 void ProtoMessage::real(unsigned field, double value) {
@@ -81,14 +87,14 @@ public:
     rest_.remove_prefix(1);
     while (!rest_.empty() && !takes('}')) {
       (void)takes(',');
-      const std::string key = takeText();
+      const uint64_t key = to_.interned(to_.keys_, interned_data::kAnnotationNames, takeText());
       (void)takes(':');
       if (rest_.starts_with("{}") || rest_.starts_with("[]")) { // there is no such value
         rest_.remove_prefix(2);
         continue;
       }
       ProtoMessage one;
-      one.number(annotation::kName, to_.interned(to_.keys_, interned_data::kAnnotationNames, key));
+      one.number(annotation::kName, key);
       writeValue(one);
       message.message(field, one);
     }
@@ -101,9 +107,19 @@ private:
     return true;
   }
 
-  std::string takeText() {
-    std::string text;
+  /// Valid until the next one.
+  std::string_view takeText() {
     rest_.remove_prefix(1);
+    const std::size_t end = std::min(rest_.find_first_of("\"\\"), rest_.size());
+    if (end < rest_.size() && rest_[end] == '\\') return takeEscaped();
+    const std::string_view text = rest_.substr(0, end);
+    rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    return text;
+  }
+
+  std::string_view takeEscaped() {
+    std::string &text = escaped_;
+    text.clear();
     for (; !rest_.empty() && rest_.front() != '"'; rest_.remove_prefix(1)) {
       if (rest_.front() != '\\') {
         text += rest_.front();
@@ -173,6 +189,7 @@ private:
 
   PerfettoPackets &to_;
   std::string_view rest_;
+  std::string escaped_; ///< the text that was taken last
 };
 
 // ---- packets

@@ -100,6 +100,9 @@ public:
     for (const Range &range : rangesOf(events)) writeRange(range);
     for (const Operation &operation : events.operations)
       if (operation.has_ended && operation.has_times) writeOperation(operation);
+    for (BulkInsert *rows :
+         {&add_event_, &add_argument_, &add_region_, &add_kernel_, &add_copy_, &add_memory_})
+      rows->flush();
     next_stack_ += static_cast<int64_t>(events.calls.size());
     is_in_software_ = is_in_software_ || events.isInSoftware();
     for (auto &[pid, known] : processes_) known.end = std::max(known.end, endOf(events, pid));
@@ -125,8 +128,8 @@ private:
   }
 
   int64_t string(std::string_view text) {
-    const auto [at, is_new] = strings_.try_emplace(std::string(text), 0);
-    if (!is_new) return at->second;
+    if (const auto known = strings_.find(text); known != strings_.end()) return known->second;
+    const auto at = strings_.try_emplace(std::string(text), 0).first;
     const std::string kept = validUtf8(text);
     find_string_.bindAll(kept);
     if (find_string_.step()) at->second = find_string_.integer(0);
@@ -347,8 +350,8 @@ private:
   const HostEvents *events_ = nullptr; ///< what is being written
   bool is_in_software_ = false;
   Texts texts_;
-  Statement find_string_, add_string_, add_event_, add_argument_, add_region_, add_kernel_,
-      add_copy_, add_memory_;
+  Statement find_string_, add_string_;
+  BulkInsert add_event_, add_argument_, add_region_, add_kernel_, add_copy_, add_memory_;
   std::map<std::string, int64_t, std::less<>> strings_;
   std::map<uint32_t, Known> processes_;
   int64_t node_ = 0, next_event_ = 1, next_stack_ = 1, next_dispatch_ = 1;
@@ -365,6 +368,8 @@ Status writeRocpd(const EventSource &events, const std::string &path, const std:
   if (!opened) return std::move(opened).error();
   Database &database = **opened;
   database.execute("PRAGMA foreign_keys = OFF");
+  // What was recorded is still there if this process is killed meanwhile.
+  database.execute("PRAGMA synchronous = OFF");
   const bool is_new = database.integer("SELECT count(*) FROM sqlite_master") == 0;
   // A new file has no name yet that others know, and may get it while it is written.
   if (is_new) database.execute("PRAGMA journal_mode = MEMORY");

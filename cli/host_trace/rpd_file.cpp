@@ -68,7 +68,7 @@ public:
       add_code_ = Statement(database, "INSERT INTO rocpd_kernelcodeobject VALUES (?, ?, ?, 0)");
     }
     if (is_new_)
-      add_ustring_ = Statement(database, "INSERT INTO rocpd_ustring(id, string) VALUES (?, ?)");
+      add_ustring_ = BulkInsert(database, "INSERT INTO rocpd_ustring(id, string) VALUES (?, ?)");
   }
 
   /// All events, or a slice.
@@ -84,8 +84,9 @@ public:
     if (events.isInSoftware())
       add_metadata_.run(findingTag("times", offset_), std::string(kSoftwareTimes));
     for (const Operation &operation : events.operations)
-      if (const OperationView view = viewOf(events, operation); !operation.has_times && view.call)
-        ++without_times_[*view.call][operation.has_ended ? 1 : 0];
+      if (!operation.has_times)
+        if (const auto call = events.callAt(operation.event.call))
+          ++without_times_[*call][operation.has_ended ? 1 : 0];
     const std::vector<Range> ranges = rangesOf(events);
     std::vector<Interval> intervals = intervalsOf(ranges);
     makeNested(intervals);
@@ -94,6 +95,9 @@ public:
       writeRange(ranges[i], intervals[events.calls.size() + i], events.calls.size() + i);
     for (const Operation &operation : events.operations) writeOperation(operation);
     first_row_ += static_cast<int64_t>(events.calls.size() + ranges.size());
+    for (BulkInsert *rows : {&add_string_, &add_ustring_, &add_api_, &add_copy_, &add_kernel_,
+                             &add_op_, &add_link_, &add_frame_})
+      rows->flush();
     kernels_.reset();
     names_.reset();
     events_ = nullptr;
@@ -125,24 +129,22 @@ private:
 
   int64_t string(std::string_view text) {
     if (text.empty()) return empty_;
-    const auto [at, is_first] = strings_.try_emplace(std::string(text), offset_ + next_string_);
-    if (is_first) {
-      ++next_string_;
-      add_string_.run(at->second, validUtf8(text));
-    }
-    return at->second;
+    if (const auto known = strings_.find(text); known != strings_.end()) return known->second;
+    const int64_t id = offset_ + next_string_++;
+    strings_.emplace(text, id);
+    add_string_.run(id, validUtf8(text));
+    return id;
   }
   /// Of arguments, which seldom come twice.
   int64_t arguments(std::string_view text) {
     if (!is_new_) return string(text);
     if (text.empty()) return empty_argument_;
     if (ustrings_.size() >= kMostArguments) ustrings_.clear(); // then some are there twice
-    const auto [at, is_first] = ustrings_.try_emplace(std::string(text), offset_ + next_ustring_);
-    if (is_first) {
-      ++next_ustring_;
-      add_ustring_.run(at->second, validUtf8(text));
-    }
-    return at->second;
+    if (const auto known = ustrings_.find(text); known != ustrings_.end()) return known->second;
+    const int64_t id = offset_ + next_ustring_++;
+    ustrings_.emplace(text, id);
+    add_ustring_.run(id, validUtf8(text));
+    return id;
   }
   /// rocpd.graph looks for the arguments of graphs in the other table.
   int64_t mirrored(std::string_view text) {
@@ -356,15 +358,20 @@ private:
   const HostEvents *events_ = nullptr; ///< what is being written
   std::optional<LaunchedKernels> kernels_;
   const int64_t empty_, empty_argument_;
-  Statement add_metadata_, add_string_, add_api_, add_copy_, add_kernel_, add_op_, add_link_,
-      add_frame_, add_ustring_, add_code_;
+  Statement add_metadata_, add_code_;
+  BulkInsert add_string_, add_api_, add_copy_, add_kernel_, add_op_, add_link_, add_frame_,
+      add_ustring_;
   std::optional<StackNames> names_;
   Tracks free_ranges_;
   int64_t first_row_ = 0; ///< calls and ranges of earlier slices
   /// By call: how many operations have not ended, and how many have, nobody knows when.
   std::map<std::size_t, std::array<unsigned, 2>> without_times_;
   std::map<std::pair<uint32_t, uint64_t>, std::vector<int64_t>> stacks_; ///< ids of texts
-  std::unordered_map<std::string, int64_t> strings_, ustrings_, mirrored_;
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  using Ids = std::unordered_map<std::string, int64_t, Hash, std::equal_to<>>;
+  Ids strings_, ustrings_, mirrored_;
   std::map<std::pair<uint32_t, uint32_t>, int64_t> codes_; ///< by vector and scalar registers
   int64_t next_string_ = 2, next_ustring_ = 2, next_mirrored_ = 0;
   std::size_t operations_ = 0, frames_ = 0;

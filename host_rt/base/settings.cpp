@@ -274,11 +274,11 @@ Complaint readTraceApi(Settings &s, std::string_view value) {
 }
 
 Complaint readTraceFormat(Settings &s, std::string_view value) {
-  constexpr std::array<std::string_view, 6> names = {"rpd",      "rpd2",   "json",
-                                                     "perfetto", "events", "run"};
+  constexpr std::array<std::string_view, 7> names = {"rpd",     "rpd2",   "json", "perfetto",
+                                                     "pftrace", "events", "run"};
   if (std::ranges::find(names, value) == names.end())
-    return fmt::format("'{}' is none of rpd, rpd2, json, perfetto, events and run{}", value,
-                       suggestion(value, names));
+    return fmt::format("'{}' is none of rpd, rpd2, json, perfetto, pftrace, events and run{}",
+                       value, suggestion(value, names));
   s.trace_format = value;
   return std::nullopt;
 }
@@ -358,7 +358,8 @@ constexpr Variable kVariables[] = {
      [](Settings &s, std::string_view v) { return readFlag(s.trace_starts_on, v); }},
     {"FADE_TRACE_FORMAT", "--format",
      "rpd: a database for RPD's tools (default), rpd2: of its older version, json: JSON lines, "
-     "perfetto: a timeline for Perfetto and chrome://tracing, events: as it was recorded, run: "
+     "perfetto: a timeline for Perfetto and chrome://tracing, pftrace: one in Perfetto's own "
+     "format (default for names in .pftrace and .perfetto-trace), events: as it was recorded, run: "
      "a folder with a subfolder per process (default for a name that ends in '/')",
      readTraceFormat},
     {"FADE_TRACE_FLUSH", "--flush", "write what was recorded every N seconds",
@@ -539,6 +540,8 @@ Settings readEnvironment(std::vector<std::string> &complaints) {
 std::string traceFormat(const Settings &settings) {
   if (!settings.trace_format.empty()) return settings.trace_format;
   if (isRunFolder(settings.trace)) return "run";
+  if (settings.trace.ends_with(".pftrace") || settings.trace.ends_with(".perfetto-trace"))
+    return "pftrace";
   return settings.trace.ends_with(".rpd") ? "rpd" : "events";
 }
 

@@ -9,6 +9,7 @@ import time
 import unittest
 
 import fade
+import pftrace
 from fade import PROBE, program
 
 DL = program("dl_calls")
@@ -70,12 +71,15 @@ class Tests(fade.Test):
         self.assertEqual(self.rows("SELECT value FROM rocpd_metadata WHERE tag = 'session_count'"), [("3",)])
 
     def test_other_forms_and_events_as_they_are(self):
-        for name, form in (("a.json", "perfetto"), ("a.jsonl", "json"), ("a.events", ""), ("b.rpd", "rpd2")):
+        for name, form in (("a.json", "perfetto"), ("a.jsonl", "json"), ("a.events", ""), ("b.rpd", "rpd2"), ("a.perfetto-trace", ""), ("b.trace", "pftrace")):
             env = {"HSA_TOOLS_LIB": FADE_LIBRARY, "FADE_TRACE": self.path(name)}
             if form:
                 env["FADE_TRACE_FORMAT"] = form
             self.assert_fine(self.software_gpu([DL, "churn", 2], env))
-        self.only("a.json", "a.jsonl", "a.events", "b.rpd")
+        self.only("a.json", "a.jsonl", "a.events", "b.rpd", "a.perfetto-trace", "b.trace")
+        for name in ("a.perfetto-trace", "b.trace"):
+            with open(self.path(name), "rb") as file:
+                self.assertTrue(any(x["name"] == "hipGetDevice" for x in pftrace.Trace(file.read()).slices), name)
         with open(self.path("a.json")) as file:
             self.assertTrue(json.load(file)["traceEvents"])
         with open(self.path("a.events"), "rb") as file:
