@@ -2,7 +2,7 @@
 //                                            done on stdout. KERNELS is a regular expression.
 // fade-rewrite WHAT --object INPUT OUTPUT    one code object, for libfade.so; on stdout a line for
 //                                            each kernel that is left alone (name, tab, reason),
-//                                            then "done"
+//                                            then "done"; before, an empty line now and then
 //
 // WHAT is one or several of accesses, blocks and counts: counts;accesses.
 // Exit code: 0 something was written, 1 nothing was, 2 it could not be done.
@@ -70,7 +70,12 @@ int rewriteOne(uint32_t what, const std::string &input, const std::string &outpu
   if (!blob) return fail(blob.error().message());
   auto object = fade::codeobj::CodeObject::open(*std::move(blob));
   if (!object) return fail(object.error().message());
-  const auto result = fade::rewrite::rewriteObject(*object, what, isOriginal);
+  // Who waits sees that it goes on.
+  const auto on_progress = [] {
+    std::fputc('\n', stdout);
+    std::fflush(stdout);
+  };
+  const auto result = fade::rewrite::rewriteObject(*object, what, isOriginal, on_progress);
   if (!result) return fail(result.error().message());
   for (const KernelOutcome &kernel : result->kernels)
     if (!kernel.refusal.empty()) fmt::print("{}\t{}\n", kernel.name, kernel.refusal);

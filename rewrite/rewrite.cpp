@@ -13,10 +13,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <exception>
 #include <fmt/format.h>
+#include <mutex>
 #include <set>
+#include <thread>
 
 namespace fade::rewrite {
 namespace {
@@ -75,38 +78,102 @@ uint64_t setId(std::vector<std::byte> &table) {
   return header.module_id;
 }
 
+/// That read kernels.
+constexpr std::size_t kMostThreads = 16;
+
 class Rewriter {
 public:
   Rewriter(const std::shared_ptr<const codeobj::CodeObject> &object, uint32_t modes,
            ObjectWriter writer)
-      : object_(object), modes_(modes), writer_(std::move(writer)) {
-    if (const auto map = codeobj::SourceMap::open(object)) map_ = *map;
-  }
+      : object_(object), modes_(modes), writer_(std::move(writer)) {}
 
-  KernelOutcome addTwin(std::size_t index) {
-    KernelOutcome outcome;
-    outcome.name = object_->kernelName(index).name;
-    try {
-      if (auto status = add(index, outcome); !status) outcome.refusal = status.error().message();
-    } catch (const std::exception &e) { // of LLVM's assembler
-      outcome.refusal = e.what();
+  /// Reads kernels, several at a time, and adds their twins.
+  std::vector<KernelOutcome> addTwins(const std::vector<std::size_t> &kernels,
+                                      const std::function<void()> &on_progress) {
+    constexpr std::size_t of_each = 4; // kernels in memory
+    const std::size_t threads =
+        std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMostThreads);
+    std::vector<KernelOutcome> outcomes;
+    std::vector<Reading> readings;
+    // The first one alone: it sets up what LLVM shares.
+    for (std::size_t first = 0, count = 1; first < kernels.size(); first += count) {
+      count = std::min(first == 0 ? 1 : threads * of_each, kernels.size() - first);
+      readings.assign(count, {});
+      std::atomic<std::size_t> next = 0;
+      const auto work = [&](std::size_t thread) {
+        for (std::size_t n = next++; n < count; n = next++)
+          readings[n] = read(kernels[first + n], thread);
+      };
+      {
+        std::vector<std::jthread> others;
+        for (std::size_t t = 1; t < std::min(threads, count); ++t) others.emplace_back(work, t);
+        work(0);
+      }
+      for (Reading &reading : readings) outcomes.push_back(addTwin(reading));
+      on_progress();
     }
-    return outcome;
+    return outcomes;
   }
   Result<std::vector<uint8_t>> write() { return writer_.write(); }
 
 private:
-  Status add(std::size_t index, KernelOutcome &outcome) {
-    const auto kernel = object_->kernel(index);
-    if (!kernel) return kernel.error();
-    outcome.code_before = kernel->code_size;
+  /// A kernel that was read.
+  struct Reading {
+    KernelOutcome outcome;
+    std::optional<codeobj::Kernel> kernel;
+    ObservedSites observed;
+    Program program;
+  };
+
+  Reading read(std::size_t index, std::size_t thread) {
+    Reading reading;
+    reading.outcome.name = object_->kernelName(index).name;
+    try {
+      if (auto status = read(index, thread, reading); !status)
+        reading.outcome.refusal = status.error().message();
+    } catch (const std::exception &e) { // of LLVM
+      reading.outcome.refusal = e.what();
+    }
+    return reading;
+  }
+  Status read(std::size_t index, std::size_t thread, Reading &reading) {
+    auto kernel = object_->kernel(index);
+    if (!kernel) return std::move(kernel).error();
+    reading.outcome.code_before = kernel->code_size;
     if (object_->version() < 3) return Error::of("its code object is of version 2");
     constexpr uint32_t of_blocks = FADE_MODE_COUNTS | FADE_MODE_BLOCKS;
-    auto observed = makeSites(*object_, map_.get(), outcome.name,
+    auto observed = makeSites(*object_, lines(thread), reading.outcome.name,
                               {.blocks = (modes_ & of_blocks) != 0, .instructions = false});
     if (!observed) return std::move(observed).error();
     auto program = readProgram(*object_, *kernel);
     if (!program) return std::move(program).error();
+    reading.kernel = *std::move(kernel);
+    reading.observed = *std::move(observed);
+    reading.program = *std::move(program);
+    return Done{};
+  }
+  /// Each thread has its own.
+  const codeobj::SourceMap *lines(std::size_t thread) {
+    std::call_once(maps_[thread].once, [&] {
+      if (const auto map = codeobj::SourceMap::open(object_)) maps_[thread].map = *map;
+    });
+    return maps_[thread].map.get();
+  }
+
+  KernelOutcome addTwin(Reading &reading) {
+    KernelOutcome &outcome = reading.outcome;
+    if (!outcome.refusal.empty()) return std::move(outcome);
+    try {
+      if (auto status = add(reading, outcome); !status) outcome.refusal = status.error().message();
+    } catch (const std::exception &e) { // of LLVM's assembler
+      outcome.refusal = e.what();
+    }
+    return std::move(outcome);
+  }
+  Status add(const Reading &reading, KernelOutcome &outcome) {
+    const codeobj::Kernel *kernel = &*reading.kernel;
+    const ObservedSites *observed = &reading.observed;
+    const Program *program = &reading.program;
     const bool has_variables =
         std::ranges::any_of(program->pc_addresses, [&](const PcAddress &address) {
           return writer_.isWritable(address.target) || isInVariable(address.target);
@@ -210,7 +277,11 @@ private:
   const std::shared_ptr<const codeobj::CodeObject> object_;
   const uint32_t modes_;
   ObjectWriter writer_;
-  std::shared_ptr<const codeobj::SourceMap> map_; ///< null if there are no lines
+  struct Lines {
+    std::once_flag once;
+    std::shared_ptr<const codeobj::SourceMap> map; ///< null if there are no lines
+  };
+  std::array<Lines, kMostThreads> maps_;
   std::array<std::unique_ptr<Assembler>, 2> assemblers_;
 };
 
@@ -218,7 +289,8 @@ private:
 
 Result<Rewritten> rewriteObject(const std::shared_ptr<const codeobj::CodeObject> &object,
                                 uint32_t modes,
-                                const std::function<bool(const std::string &)> &wants) {
+                                const std::function<bool(const std::string &)> &wants,
+                                const std::function<void()> &on_progress) {
   if (!archOf(object->target()))
     return Error::of(fmt::format("{}: code for {} is not rewritten", object->file(),
                                  object->target().processor));
@@ -228,13 +300,12 @@ Result<Rewritten> rewriteObject(const std::shared_ptr<const codeobj::CodeObject>
   if (!writer) return std::move(writer).error();
   Rewriter rewriter(object, modes, *std::move(writer));
   Rewritten result;
-  bool has_twin = false;
-  for (std::size_t i = 0; i < object->kernelCount(); ++i) {
-    if (!wants(std::string(object->kernelName(i).name))) continue;
-    result.kernels.push_back(rewriter.addTwin(i));
-    has_twin |= result.kernels.back().refusal.empty();
-  }
-  if (!has_twin) return result;
+  std::vector<std::size_t> kernels;
+  for (std::size_t i = 0; i < object->kernelCount(); ++i)
+    if (wants(std::string(object->kernelName(i).name))) kernels.push_back(i);
+  result.kernels = rewriter.addTwins(kernels, on_progress);
+  const auto has_twin = [](const KernelOutcome &kernel) { return kernel.refusal.empty(); };
+  if (std::ranges::none_of(result.kernels, has_twin)) return result;
   auto file = rewriter.write();
   if (!file) return std::move(file).error();
   result.file = *std::move(file);

@@ -173,7 +173,9 @@ public:
     if (has_scratch_) codeobj::findScratch(code);
     kernel_ = is_kernel ? 0 : FADE_NO_INDEX;
     start_ = address;
-    name_ = name;
+    // Tensile's names have 600 characters, and each site has it.
+    constexpr std::size_t longest = 96;
+    name_ = name.size() > longest ? name.substr(0, longest - 3) + "..." : name;
     std::size_t block = 0;
     uint32_t block_site = FADE_NO_INDEX;
     codeobj::ClauseLines clause;

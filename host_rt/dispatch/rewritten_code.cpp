@@ -76,7 +76,7 @@ Result<RewrittenCode::Answer> RewrittenCode::ask(const std::string &what, const 
     ::close(ends[0]);
     return Error::of(fmt::format("cannot run {}: {}", program_, std::strerror(error)));
   }
-  const auto deadline = std::chrono::steady_clock::now() + patience_;
+  auto deadline = std::chrono::steady_clock::now() + patience_;
   Answer answer;
   std::string problem;
   for (;;) {
@@ -88,12 +88,15 @@ Result<RewrittenCode::Answer> RewrittenCode::ask(const std::string &what, const 
     std::array<char, 4096> part{};
     const ssize_t n = ready > 0 ? read(ends[0], part.data(), part.size()) : -1;
     if (n < 0 && ready > 0 && errno == EINTR) continue;
-    if (n > 0) answer.text.append(part.data(), static_cast<std::size_t>(n));
+    if (n > 0) {
+      answer.text.append(part.data(), static_cast<std::size_t>(n));
+      deadline = std::chrono::steady_clock::now() + patience_; // it goes on
+    }
     if (n == 0) break;
     if (n < 0 || answer.text.size() > kLongestAnswer) {
       // Its end of the pipe is open, so that it lives, and the number is still its own.
       kill(pid, SIGKILL);
-      problem = fmt::format("fade-rewrite did not answer within {} s",
+      problem = fmt::format("fade-rewrite did not go on for {} s",
                             std::chrono::duration_cast<std::chrono::seconds>(patience_).count());
       break;
     }

@@ -15,7 +15,7 @@ namespace fade {
 
 class RewrittenCode {
 public:
-  /// `program`: fade-rewrite. It is killed if it takes longer than `patience`.
+  /// `program`: fade-rewrite. It is killed if it says nothing for as long as `patience`.
   RewrittenCode(std::string program, std::chrono::milliseconds patience)
       : program_(std::move(program)), patience_(patience) {}
 
