@@ -24,9 +24,9 @@ struct Rewritten {
 
 /// `modes`: what twins do, as readRewriteModes() has it. `wants` chooses kernels by name.
 /// `on_progress` is called now and then.
-Result<Rewritten> rewriteObject(const std::shared_ptr<const codeobj::CodeObject> &object,
-                                uint32_t modes,
-                                const std::function<bool(const std::string &)> &wants,
-                                const std::function<void()> &on_progress = [] {});
+Result<Rewritten> rewriteObject(
+    const std::shared_ptr<const codeobj::CodeObject> &object, uint32_t modes,
+    const std::function<bool(const std::string &)> &wants,
+    const std::function<void()> &on_progress = [] {});
 
 } // namespace fade::rewrite

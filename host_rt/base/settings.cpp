@@ -401,8 +401,8 @@ constexpr Variable kVariables[] = {
      readTransport},
     {"FADE_OBSERVE", "--observe",
      "source of the data: pass (instrumented kernels), gpu (the software GPU), rewrite "
-     "(instrumented kernels, made from machine code where there are none), or auto: the software "
-     "GPU where a kernel is not instrumented",
+     "(instrumented kernels, made from machine code where there are none), or auto: for kernels "
+     "that are not instrumented gpu on the software GPU, rewrite on others",
      readObserve},
     {"FADE_EXPLAIN", "--explain", "name the kernel when a fault, an error or a hang ends the run",
      [](Settings &s, std::string_view v) { return readFlag(s.explain, v); }},

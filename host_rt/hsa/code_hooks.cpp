@@ -193,6 +193,9 @@ void registerKernel(Registration &in, hsa_executable_symbol_t symbol) {
   kernel->agent = in.agent.handle;
   kernel->executable = in.executable.handle;
   kernel->code = std::move(code);
+  // Tensile's descriptors do not say how large the arguments are; its notes do.
+  if (kernel->device.kernarg_size == 0 && kernel->code)
+    if (const auto layout = kernel->code->layout(name)) kernel->device.kernarg_size = layout->size;
   for (const PendingCode::Loaded &loaded : in.loaded)
     if (const auto at = loaded.facts.find(name);
         loaded.agent.handle == in.agent.handle && at != loaded.facts.end())
@@ -391,19 +394,24 @@ hsa_status_t loadCode(hsa_executable_t executable, hsa_agent_t agent, hsa_code_o
 
 /// A code object that has no twins, with some that are made from its machine code. It is never
 /// given back: the runtime may look at the bytes as long as the code is loaded.
-const codeobj::Blob *withTwins(const codeobj::Blob &code) {
+const codeobj::Blob *withTwins(const codeobj::Blob &code, const std::string &library) {
   const Visit visit;
-  RewrittenCode *rewritten = visit.runtime() ? visit.runtime()->rewrittenCode() : nullptr;
+  Runtime *runtime = visit.runtime();
+  RewrittenCode *rewritten = runtime ? runtime->rewrittenCode() : nullptr;
   if (!rewritten || LoadedCode::mayBeInstrumented(code.bytes()) ||
+      !runtime->selection().wantsLibrary(library) ||
       codeobj::asText(code.bytes()).find("__amd_rocclr_") != std::string_view::npos)
     return nullptr;
-  auto other = rewritten->of(code.bytes(), code.name(), visit.runtime()->rewriteFor());
+  const uint32_t modes = runtime->rewriteFor();
+  if (modes == 0) return nullptr;
+  auto other = rewritten->of(code.bytes(), code.name(), modes);
   if (!other) {
     static std::atomic<bool> was_said{false};
+    const char *option = runtime->settings().observe == Observe::rewrite ? "rewrite" : "auto";
     if (!was_said.exchange(true))
-      warn("--observe rewrite: {}: kernels run as they are", other.error().message());
+      warn("--observe {}: {}: kernels run as they are", option, other.error().message());
     else
-      note("--observe rewrite: {}", other.error().message());
+      note("--observe {}: {}", option, other.error().message());
     return nullptr;
   }
   return other->empty() ? nullptr : new codeobj::Blob(*std::move(other));
@@ -413,7 +421,7 @@ const codeobj::Blob *withTwins(const codeobj::Blob &code) {
 bool loadWithTwins(hsa_executable_t executable, hsa_agent_t agent, hsa_code_object_reader_t reader,
                    const char *options, hsa_loaded_code_object_t *loaded) {
   const auto original = pending().find(reader.handle);
-  const codeobj::Blob *other = original ? withTwins(original->blob) : nullptr;
+  const codeobj::Blob *other = original ? withTwins(original->blob, original->path) : nullptr;
   if (!other) return false;
   const CoreApiTable &core = hsaApi().core;
   hsa_code_object_reader_t own{};

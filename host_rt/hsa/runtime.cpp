@@ -123,7 +123,10 @@ Runtime::Runtime(Settings settings)
       can_observe_(settings_.instrumented && isObserverOfGpu()),
       allocation_policy_(settings_.allocations), budget_(settings_.memory) {
   constexpr std::chrono::seconds usual_time(120); // of a library with thousands of kernels
-  if (settings_.instrumented && settings_.observe == Observe::rewrite)
+  // Who has a kernel cache is to hear why it was not used.
+  const bool rewrites_itself =
+      settings_.observe == Observe::automatic && !can_observe_ && settings_.cache.empty();
+  if (settings_.instrumented && (settings_.observe == Observe::rewrite || rewrites_itself))
     rewritten_ = std::make_unique<RewrittenCode>(ownDirectory() + "/fade/fade-rewrite",
                                                  settings_.patient(usual_time));
   planner_.setRewritten(rewritten_.get());
@@ -302,6 +305,9 @@ RingPool *Runtime::rewrittenRings(const Agent &gpu) {
 uint32_t Runtime::rewriteFor() {
   (void)agents(); // the analyzers are there then
   const uint32_t needs = analysis_->needs();
+  constexpr uint32_t by_records = FADE_NEEDS_ACCESSES | FADE_NEEDS_BLOCKS | FADE_NEEDS_COUNTS;
+  const bool is_of_use = (needs & by_records) != 0 || !settings_.record.empty();
+  if (!is_of_use && settings_.observe != Observe::rewrite) return 0;
   uint32_t modes = 0;
   if ((needs & FADE_NEEDS_ACCESSES) != 0 || !settings_.record.empty()) modes |= FADE_MODE_ACCESSES;
   if (analysis_->needsBlockRecords()) modes |= FADE_MODE_BLOCKS;

@@ -108,7 +108,7 @@ public:
   ObservedKernels &observedKernels() { return observed_; }
   /// Null unless code objects are to be rewritten when they are loaded.
   RewrittenCode *rewrittenCode() { return rewritten_.get(); }
-  /// What rewritten kernels are to do for the analyzers.
+  /// What rewritten kernels are to do for the analyzers; 0: nothing that they need.
   uint32_t rewriteFor();
 
   /// Before a death is explained: what kernels have written down is to be known, as far as it

@@ -247,6 +247,34 @@ class Tests(fade.Test):
             os.chmod(path, stat.S_IRWXU)
         return folder
 
+    def as_on_a_card(self, app, handler="BlockCounts", **env):
+        """A GPU that tells nothing of what kernels do."""
+        env = {"HSA_TOOLS_LIB": os.path.join(LIB, "libfade.so"), "LD_PRELOAD": os.path.join(LIB, "libfadegpu.so"), "FADE_INSTRUMENTED": "true",
+               "FADE_HANDLERS": handler, "FADE_LOG_LOCATION": self.log, "FADE_LOG_FORMAT": "json", **self.home, **env}
+        result = self.bare([app], env)
+        self.assertEqual((result.code, result.stdout), (0, self.software_gpu([app]).stdout))
+        return result
+
+    def test_auto_rewrites_where_nobody_can_observe(self):
+        app = program("rewritten_O2")
+        counted = blocks(self.as_on_a_card(app).objects())
+        self.assertIn("diverging", counted)
+        self.assertEqual(counted, blocks(self.rewritten(app).objects()))
+        self.assertEqual(blocks(self.as_on_a_card(app, FADE_OBSERVE="pass").objects()), {})
+        self.assertEqual(blocks(self.as_on_a_card(app, FADE_KERNEL_CACHE=self.path("other")).objects()), {})
+        self.assertEqual(blocks(self.as_on_a_card(app, FADE_LIBRARY_FILTER="librocblas").objects()), {})
+
+    def test_auto_uses_twins_where_there_are_some(self):
+        result = self.as_on_a_card(program("counted_twins"))
+        self.assertGreater(len(blocks(result.objects())), 0)
+        self.assertFalse(os.path.exists(os.path.join(self.path("cache"), "fade", "rewritten")))
+
+    def test_auto_observes_on_the_software_gpu(self):
+        app = program("rewritten_O2")
+        result = self.probe(["-i", "-a", "BlockCounts"], [app], env=self.home)
+        self.assertIn("looking", blocks(result.objects()))  # which cannot be rewritten
+        self.assertFalse(os.path.exists(os.path.join(self.path("cache"), "fade", "rewritten")))
+
     def run_with_helper(self, script, expected, **env):
         app = program("rewritten_O2")
         env = {"HSA_TOOLS_LIB": os.path.join(self.helper(script), "libfade.so"), "LD_PRELOAD": os.path.join(LIB, "libfadegpu.so"),
