@@ -9,6 +9,7 @@
 #include "checks/aside.h"
 #include "checks/call_site.h"
 #include "checks/copied_values.h"
+#include "checks/graph_copies.h"
 #include "checks/init_check.h"
 #include "checks/options.h"
 #include "checks/stream_calls.h"
@@ -33,10 +34,10 @@ namespace {
 
 constexpr uint32_t kHostToDevice = 1, kDeviceToHost = 2, kDefault = 4; // hipMemcpyKind
 
-/// Functions that write to device memory in ways that are not followed: by structures, by graphs.
+/// Functions that write to device memory in ways that are not followed: by structures.
 constexpr bool isDoubtful(std::string_view name) {
   for (const std::string_view part :
-       {"hipMemcpy3D", "hipDrvMemcpy", "hipMemcpyParam2D", "hipGraphLaunch", "BatchAsync"})
+       {"hipMemcpy3D", "hipDrvMemcpy", "hipMemcpyParam2D", "BatchAsync"})
     if (name.find(part) != name.npos) return true;
   return false;
 }
@@ -58,6 +59,8 @@ constexpr bool isRectangle(std::string_view name) {
     if (name == one) return true;
   return false;
 }
+
+constexpr bool launchesGraph(std::string_view name) { return name.starts_with("hipGraphLaunch"); }
 
 constexpr bool allocatesFromPool(std::string_view name) {
   return name == "hipMallocAsync" || name == "hipMallocFromPoolAsync";
@@ -204,6 +207,10 @@ void noteRectangleArguments(void *to, uint64_t pitch, const void *from, uint64_t
   noteRectangle(to, pitch, from, from_pitch, width, height, kind);
 }
 
+void noteGraph(void (GraphCopies::*note)(uint64_t), void *executable, void *) {
+  aside([&] { (GraphCopies::instance().*note)(reinterpret_cast<uint64_t>(executable)); });
+}
+
 /// An argument as a number; structures are not needed.
 template <typename T> uint64_t wordOf(T value) {
   if constexpr (std::is_pointer_v<T>)
@@ -219,9 +226,10 @@ template <std::size_t Number, typename Signature> struct Hook;
 template <std::size_t Number, typename R, typename... A> struct Hook<Number, R(A...)> {
   static inline R (*next)(A...) = nullptr;
   static constexpr std::string_view kName = hip::kFunctions[Number].name;
-  static constexpr bool kIsNoted =
-      isDoubtful(kName) || isRow(kName) || isToDevice(kName) || isToHost(kName) ||
-      isRectangle(kName) || allocatesFromPool(kName) || allocatesManaged(kName) || frees(kName);
+  static constexpr bool kIsNoted = isDoubtful(kName) || launchesGraph(kName) || isRow(kName) ||
+                                   isToDevice(kName) || isToHost(kName) || isRectangle(kName) ||
+                                   allocatesFromPool(kName) || allocatesManaged(kName) ||
+                                   frees(kName);
   static constexpr StreamFunction kStream =
       streamFunction(hip::kFunctions[Number].name, hip::kFunctions[Number].group,
                      hip::kFunctions[Number].parameters);
@@ -241,7 +249,9 @@ template <std::size_t Number, typename R, typename... A> struct Hook<Number, R(A
   }
   static R noted(A... values) {
     if constexpr (isDoubtful(kName)) InitCheck::doubtHostCopies(); // before the first byte
+    if constexpr (launchesGraph(kName)) noteGraph(&GraphCopies::launches, values...);
     const R result = next(values...);
+    if constexpr (launchesGraph(kName)) noteGraph(&GraphCopies::launched, values...);
     if (StreamCall::isCaptured()) return result;
     if constexpr (isRow(kName)) {
       if (result == 0) noteRowArguments(values...);
@@ -350,7 +360,16 @@ void hookHip() {
   find(queries.device_pointer, "hipHostGetDevicePointer");
   find(queries.is_capturing, "hipStreamIsCapturing");
   setHipQueries(queries);
+  GraphQueries graphs;
+  find(graphs.capture, "hipStreamGetCaptureInfo_v2");
+  find(graphs.nodes, "hipGraphGetNodes");
+  find(graphs.edges, "hipGraphGetEdges");
+  find(graphs.type, "hipGraphNodeGetType");
+  find(graphs.kernel, "hipGraphKernelNodeGetParams");
+  find(graphs.name, "hipKernelNameRefByPtr");
   const bool is_five = handle && !dlsym(handle, "hipGetDevicePropertiesR0600");
+  graphs.is_five = is_five;
+  GraphCopies::instance().setQueries(graphs);
   const hip::FunctionTable table =
       is_five ? hip::FunctionTable{} : hip::findTable(*library, least, most);
   if (table ? fill(table) : is_five && patch(*library)) InitCheck::knowHostCopies();

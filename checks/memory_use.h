@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace fade::checks {
@@ -22,6 +25,8 @@ struct MemoryUse {
   String api = 0;
   std::array<HostCall, kMostCallers> callers{};
   AllocationInfo memory{}; ///< if it is not a copy
+  /// A node of a graph: the kernels of the same launch that it is in no order with.
+  std::shared_ptr<const std::set<std::string>> apart{};
 
   /// Bytes of a dword that a range holds, one bit each.
   static unsigned bytesOf(const std::vector<Range> &ranges, uint64_t dword) {

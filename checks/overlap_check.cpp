@@ -258,9 +258,15 @@ Problem problemOf(const MemoryUse &use) {
   return use.kind == MemoryUse::Kind::pool_free ? Problem::freed_early : Problem::used_early;
 }
 
+/// Whether both are nodes of one launch of a graph, which has no path from one to the other.
+bool isApartInGraph(const EndedDispatch &dispatch, const MemoryUse &use) {
+  return use.apart && dispatch.command && dispatch.command->issued == use.command->issued &&
+         StreamOrder::instance().isSure() && use.apart->contains(dispatch.races->dispatch.kernel);
+}
+
 void compare(const EndedDispatch &dispatch, const MemoryUse &use, const Uses &uses) {
-  if (isOrdered(dispatch.command, use.command).value_or(true) || !isConcerned(dispatch, use))
-    return;
+  const bool is_ordered = isOrdered(dispatch.command, use.command).value_or(true);
+  if ((is_ordered && !isApartInGraph(dispatch, use)) || !isConcerned(dispatch, use)) return;
   std::map<uint32_t, UseSeen> seen;
   bool is_apart = true;
   const Ranges left_out = handedOut(uses, dispatch.command, use.command);

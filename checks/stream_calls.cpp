@@ -3,6 +3,7 @@
 #include "checks/allocations.h"
 #include "checks/aside.h"
 #include "checks/call_site.h"
+#include "checks/graph_copies.h"
 #include "checks/options.h"
 #include "checks/overlap_check.h"
 #include "checks/stream_memory.h"
@@ -144,6 +145,54 @@ bool rangesOf(std::string_view name, const uint64_t *w, MemoryUse &use) {
   return true;
 }
 
+/// hipMemsetParams.
+struct Fill {
+  uint64_t to;
+  uint32_t element;
+  uint64_t height, pitch;
+  uint32_t value;
+  uint64_t width;
+};
+static_assert(sizeof(Fill) == 48);
+
+/// hipMemAllocNodeParams.
+struct GraphAllocation {
+  uint64_t pool[11], access[2], bytes, memory;
+};
+static_assert(sizeof(GraphAllocation) == 120);
+
+} // namespace
+
+std::optional<MemoryUse> useOfNode(std::string_view name, const uint64_t *words) {
+  MemoryUse use;
+  const uint64_t *w = words + 4; // behind the node, its graph, and what it depends on
+  if (name == "hipGraphAddMemcpyNode1D") {
+    use.writes = row(w[0], w[2]), use.reads = row(w[1], w[2]);
+  } else if (name == "hipGraphAddMemcpyNode") {
+    const auto &copy = *reinterpret_cast<const VolumeCopy *>(w[0]);
+    use.writes = volume(copy.to, copy), use.reads = volume(copy.from, copy);
+  } else if (name == "hipGraphAddMemcpyNodeToSymbol") {
+    use.writes = symbol(w[0], w[3], w[2]), use.reads = row(w[1], w[2]);
+  } else if (name == "hipGraphAddMemcpyNodeFromSymbol") {
+    use.writes = row(w[0], w[2]), use.reads = symbol(w[1], w[3], w[2]);
+  } else if (name == "hipGraphAddMemsetNode") {
+    const auto &fill = *reinterpret_cast<const Fill *>(w[0]);
+    const uint64_t bytes = fill.width * fill.element;
+    use.writes =
+        fill.height <= 1 ? row(fill.to, bytes) : rows(fill.to, fill.pitch, bytes, fill.height);
+  } else if (name == "hipGraphAddMemAllocNode") {
+    const auto &made = *reinterpret_cast<const GraphAllocation *>(w[0]);
+    use.kind = MemoryUse::Kind::pool_allocate;
+    use.writes = row(made.memory, made.bytes);
+  } else {
+    return std::nullopt;
+  }
+  if (use.writes.empty()) return std::nullopt;
+  return use;
+}
+
+namespace {
+
 void setCaller(MemoryUse &use, const char *api) {
   const CallSite site = callSite(kMostCallers, api);
   use.api = FindingLog::instance().string(site.api.empty() ? api : site.api);
@@ -246,6 +295,7 @@ StreamCall::StreamCall(const StreamFunction &function, const uint64_t *words)
       current_command = command_;
       break;
     case StreamCallKind::host_unregister: command_ = StreamOrder::instance().addOfHost(); break;
+    case StreamCallKind::graph_destroy: GraphCopies::instance().forgetNodesOf(words_[0]); break;
     case StreamCallKind::doubt:
       if (std::string_view(function_.name) != "hipSetDevice" || words_[0] != 0)
         StreamOrder::instance().doubt();
@@ -288,9 +338,55 @@ void StreamCall::noteUse(const StreamOrder::Key &stream) {
   OverlapCheck::instance().called(std::move(use));
 }
 
+/// What was called will be done by each launch of a graph.
+void StreamCall::noteCaptured() const {
+  const std::string_view name = function_.name;
+  MemoryUse use;
+  if (name == "hipMallocAsync" || name == "hipMallocFromPoolAsync") {
+    use.kind = MemoryUse::Kind::pool_allocate;
+    use.writes = row(*reinterpret_cast<const uint64_t *>(words_[0]), words_[1]);
+  } else if (!rangesOf(name, words_, use)) {
+    return;
+  }
+  GraphCopies &graphs = GraphCopies::instance();
+  const uint64_t node = use.writes.empty() ? 0 : graphs.captured(words_[function_.stream]);
+  if (!node) return;
+  setCaller(use, function_.name);
+  graphs.add(node, std::move(use));
+}
+
+void StreamCall::noteGraph() const {
+  GraphCopies &graphs = GraphCopies::instance();
+  switch (function_.kind) {
+  case StreamCallKind::graph_node:
+    if (auto use = useOfNode(function_.name, words_)) {
+      setCaller(*use, function_.name);
+      graphs.add(*reinterpret_cast<const uint64_t *>(words_[0]), std::move(*use));
+    }
+    break;
+  case StreamCallKind::graph_node_change: graphs.forgetNode(words_[0]); break;
+  case StreamCallKind::graph_instantiate:
+    graphs.instantiate(*reinterpret_cast<const uint64_t *>(words_[0]), words_[1]);
+    break;
+  case StreamCallKind::graph_change: graphs.forget(words_[0]); break;
+  default: break;
+  }
+}
+
+/// All that the nodes of a graph do to memory is done by this call.
+void StreamCall::noteLaunch() const {
+  const auto memory = GraphCopies::instance().of(words_[0]);
+  if (!memory || !command_) return;
+  for (MemoryUse use : memory->copies) {
+    use.command = command_;
+    OverlapCheck::instance().called(std::move(use));
+  }
+}
+
 void StreamCall::done(uint32_t result) {
-  if (!is_outermost_ || result != 0 || is_captured) return;
+  if (!is_outermost_ || result != 0) return;
   aside([&] {
+    if (is_captured) return noteCaptured();
     // An event of a captured stream takes the stream that waits for it into the graph.
     if (function_.kind == StreamCallKind::event_wait && isIntoGraph()) return;
     StreamOrder &order = StreamOrder::instance();
@@ -299,6 +395,7 @@ void StreamCall::done(uint32_t result) {
     case StreamCallKind::command: {
       const StreamOrder::Key stream = key();
       noteUse(stream);
+      if (name.starts_with("hipGraphLaunch")) noteLaunch();
       if (name == "hipMemcpyWithStream") order.sawStream(stream);
       // The host has it when the call returns.
       const bool is_row = name.starts_with("hipMemcpyAsync") || name.starts_with("hipMemcpyDtoH");
@@ -332,6 +429,10 @@ void StreamCall::done(uint32_t result) {
     case StreamCallKind::event_destroy: order.forgetEvent(words_[function_.event]); break;
     case StreamCallKind::all_saw: order.sawAll(); break;
     case StreamCallKind::host_register: keepRegistered(words_); break;
+    case StreamCallKind::graph_node:
+    case StreamCallKind::graph_node_change:
+    case StreamCallKind::graph_instantiate:
+    case StreamCallKind::graph_change: noteGraph(); break;
     case StreamCallKind::host_unregister: unregister(words_[0], command_); break;
     default: break;
     }

@@ -24,7 +24,12 @@ enum class StreamCallKind : uint8_t {
   all_saw,
   host_register,
   host_unregister,
-  begin_capture, ///< what comes into the stream is not done, but becomes part of a graph
+  begin_capture,     ///< what comes into the stream is not done, but becomes part of a graph
+  graph_node,        ///< adds one
+  graph_node_change, ///< the node is another one from now on, or gone
+  graph_instantiate,
+  graph_change, ///< the same of an executable graph
+  graph_destroy,
   doubt,
 };
 
@@ -66,6 +71,13 @@ constexpr StreamCallKind streamCallKind(std::string_view name, std::string_view 
     if (hasPart(name, part) && !hasPart(name, "Get")) return doubt;
   if (hasPart(name, "BeginCapture")) return begin_capture;
   if (hasPart(name, "hipGraphLaunch")) return command;
+  if (name.starts_with("hipGraphAddMem") && name != "hipGraphAddMemFreeNode") return graph_node;
+  if (name.starts_with("hipGraphInstantiate")) return graph_instantiate;
+  if (name == "hipGraphDestroy") return graph_destroy;
+  if (name == "hipGraphNodeSetEnabled") return graph_change;
+  if (hasPart(name, "GraphExec") && !hasPart(name, "Get")) return graph_change;
+  if (hasPart(name, "Graph") && (hasPart(name, "NodeSetParams") || name == "hipGraphDestroyNode"))
+    return graph_node_change;
   if (name.starts_with("hipStreamCreate") || name == "hipExtStreamCreateWithCUMask") return create;
   if (name == "hipStreamDestroy") return destroy;
   if (name.starts_with("hipStreamSynchronize") || name.starts_with("hipStreamQuery"))
@@ -115,6 +127,9 @@ private:
   StreamOrder::Key key() const;
   void noteUse(const StreamOrder::Key &stream);
   bool isIntoGraph() const;
+  void noteCaptured() const;
+  void noteGraph() const;
+  void noteLaunch() const;
 
   const StreamFunction &function_;
   const uint64_t *words_;

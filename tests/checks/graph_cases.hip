@@ -34,6 +34,21 @@ template <bool broken> __global__ void beside_graph(const int *p, int *out) {
 template <bool broken> __global__ void behind_fill(const int *p, int *out) {
   out[threadIdx.x] = p[threadIdx.x] * 3; // finds: init
 }
+// A copy that no edge puts in order with a kernel: added by hand, and captured.
+template <bool broken> __global__ void beside_copy(int *p) {
+  p[threadIdx.x] = 7 * threadIdx.x; // finds: race
+}
+template <bool broken> __global__ void beside_captured(int *p, int value) {
+  p[threadIdx.x] = value; // finds: race
+}
+// A captured copy of elements instead of bytes.
+template <bool broken> __global__ void behind_copy(const int *p, int *out) {
+  out[threadIdx.x] = p[threadIdx.x] * 5; // finds: init
+}
+// Memory of a graph's own.
+template <bool broken> __global__ void reads_own(const int *p, int *out) {
+  out[threadIdx.x] = p[threadIdx.x] * 9; // finds: init
+}
 __global__ void fill(int *p, int value) { p[threadIdx.x] = value; }
 __global__ void sum(const int *a, const int *b, int *out) {
   out[threadIdx.x] = a[threadIdx.x] + b[threadIdx.x];
@@ -145,6 +160,73 @@ template <bool broken> void run_copies(hipStream_t s, int *b, int *c) {
   if (times != 3) std::printf("the host node ran %d times\n", times);
 }
 
+template <bool broken> void run_copy_apart(hipStream_t s, int *a, int *b, int *c) {
+  hipGraph_t graph;
+  HIP(hipGraphCreate(&graph, 0));
+  const auto kernel = addKernel(graph, beside_copy<broken>, {&a}, {});
+  hipGraphNode_t copy;
+  HIP(hipGraphAddMemcpyNode1D(&copy, graph, &kernel, broken ? 0 : 1, b, a, // finds: race
+                              kBytes, hipMemcpyDeviceToDevice));
+  addKernel(graph, sum, {&b, &b, &c}, {copy, kernel});
+  launch(graph, s);
+}
+
+template <bool broken> void run_captured_copy(hipStream_t s, hipStream_t t, int *a, int *c) {
+  std::vector<int> values(kCount, 1);
+  hipEvent_t fork, join;
+  HIP(hipEventCreate(&fork));
+  HIP(hipEventCreate(&join));
+  hipGraph_t graph;
+  HIP(hipStreamBeginCapture(s, hipStreamCaptureModeGlobal));
+  fill<<<1, kCount, 0, s>>>(c, 3);
+  if (broken) HIP(hipEventRecord(fork, s));
+  beside_captured<broken><<<1, kCount, 0, s>>>(a, 4);
+  if (!broken) HIP(hipEventRecord(fork, s));
+  HIP(hipStreamWaitEvent(t, fork, 0));
+  HIP(hipMemcpyAsync(a, values.data(), kBytes, hipMemcpyHostToDevice, t)); // finds: race
+  HIP(hipEventRecord(join, t));
+  HIP(hipStreamWaitEvent(s, join, 0));
+  sum<<<1, kCount, 0, s>>>(a, a, c);
+  HIP(hipStreamEndCapture(s, &graph));
+  launch(graph, s);
+  HIP(hipEventDestroy(fork));
+  HIP(hipEventDestroy(join));
+}
+
+template <bool broken> void run_short_copy(hipStream_t s, int *c) {
+  Device<int> p(kCount, false);
+  std::vector<int> values(kCount, 1);
+  hipGraph_t graph;
+  HIP(hipStreamBeginCapture(s, hipStreamCaptureModeGlobal));
+  HIP(hipMemcpyAsync(p.data, values.data(), broken ? kCount : kBytes, hipMemcpyHostToDevice, s));
+  behind_copy<broken><<<1, kCount, 0, s>>>(p.data, c);
+  HIP(hipStreamEndCapture(s, &graph));
+  launch(graph, s);
+}
+
+// HIP 5 has no such memory: there it is that of a device.
+template <bool broken> void run_own_memory(hipStream_t s, int *c) {
+  int *own;
+  hipGraph_t graph;
+#if HIP_VERSION_MAJOR < 6
+  HIP(hipMalloc(&own, kBytes));
+#endif
+  HIP(hipStreamBeginCapture(s, hipStreamCaptureModeGlobal));
+#if HIP_VERSION_MAJOR >= 6
+  HIP(hipMallocAsync(reinterpret_cast<void **>(&own), kBytes, s));
+#endif
+  if (!broken) fill<<<1, kCount, 0, s>>>(own, 4);
+  reads_own<broken><<<1, kCount, 0, s>>>(own, c);
+#if HIP_VERSION_MAJOR >= 6
+  HIP(hipFreeAsync(own, s));
+#endif
+  HIP(hipStreamEndCapture(s, &graph));
+  launch(graph, s);
+#if HIP_VERSION_MAJOR < 6
+  HIP(hipFree(own));
+#endif
+}
+
 // Clean: a launch, what is in its stream before and behind it, and the next launch.
 void run_chain(hipStream_t s, hipStream_t t, int *a, int *b, int *c) {
   hipEvent_t fork, join;
@@ -193,9 +275,16 @@ template <bool broken> int run() {
     run_freed<broken>(s);
     run_beside<broken>(s, a.data, b.data);
     run_copies<broken>(s, b.data, c.data);
+    run_copy_apart<broken>(s, a.data, b.data, c.data);
+    run_short_copy<broken>(s, c.data);
+    run_own_memory<broken>(s, c.data);
     hipStream_t u, v; // HIP 5.2 captures a stream only once into the graph of another one
     HIP(hipStreamCreate(&u));
     HIP(hipStreamCreate(&v));
+    hipStream_t x, y;
+    HIP(hipStreamCreate(&x));
+    HIP(hipStreamCreate(&y));
+    run_captured_copy<broken>(x, y, a.data, c.data);
     run_chain(u, v, a.data, b.data, c.data);
     finish();
   }
