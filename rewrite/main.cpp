@@ -1,6 +1,7 @@
 // fade-rewrite WHAT INPUT FOLDER [KERNELS]   each code object of a file, into the folder; what was
 //                                            done on stdout. KERNELS is a regular expression.
-// fade-rewrite WHAT --object INPUT OUTPUT    one code object, for libfade.so; on stdout a line for
+// fade-rewrite WHAT --object INPUT OUTPUT    one code object, for libfade.so. INPUT is removed when
+//                                            it was read; on stdout a line for
 //                                            each kernel that is left alone (name, tab, reason),
 //                                            then "done"; before, an empty line now and then
 //
@@ -44,7 +45,9 @@ bool writeFile(const fs::path &path, const std::vector<uint8_t> &bytes) {
   file.close();
   std::error_code error;
   if (file) fs::rename(part, path, error);
-  return file && !error;
+  if (file && !error) return true;
+  unlink(part.c_str());
+  return false;
 }
 
 /// Kernels that are no twins.
@@ -67,6 +70,7 @@ void say(uint32_t modes, const KernelOutcome &kernel) {
 
 int rewriteOne(uint32_t what, const std::string &input, const std::string &output) {
   auto blob = fade::codeobj::Blob::readFile(input);
+  unlink(input.c_str()); // also if who has written it is not there any more
   if (!blob) return fail(blob.error().message());
   auto object = fade::codeobj::CodeObject::open(*std::move(blob));
   if (!object) return fail(object.error().message());

@@ -141,14 +141,19 @@ Result<codeobj::Blob> RewrittenCode::of(codeobj::ByteView code, const std::strin
     return codeobj::Blob::readFile(object);
   }
   const std::string input = fmt::format("{}.{}.in", base, getpid());
-  if (!writeFile(input, code)) return Error::of("cannot write " + input);
+  if (!writeFile(input, code)) {
+    unlink(input.c_str());
+    return Error::of("cannot write " + input);
+  }
   const auto answer = ask(what, input, object);
   unlink(input.c_str());
   if (!answer) return answer.error();
   if (!answer->is_complete) return Error::of(fmt::format("fade-rewrite failed for {}", name));
   note(answer->text);
   const std::string part = fmt::format("{}.{}.part", reasons, getpid());
-  if (writeFile(part, codeobj::asBytes(answer->text))) (void)rename(part.c_str(), reasons.c_str());
+  if (!writeFile(part, codeobj::asBytes(answer->text)) ||
+      rename(part.c_str(), reasons.c_str()) != 0)
+    unlink(part.c_str());
   if (access(object.c_str(), R_OK) != 0) return codeobj::Blob();
   return codeobj::Blob::readFile(object);
 }

@@ -1,13 +1,16 @@
 """fadeprobe rewrite and --observe rewrite: kernels that nobody compiles again are instrumented as machine code."""
 import collections
+import json
 import os
 import re
 import shutil
 import stat
+import subprocess
 import unittest
 
 import agreement
 import fade
+import observe
 from fade import GPU, LIB, PROBE, program
 
 LEVELS = ["O0", "O1", "O2", "O3"]
@@ -298,6 +301,57 @@ class Tests(fade.Test):
 
     def test_a_helper_that_writes_rubbish_changes_nothing(self):
         self.run_with_helper('echo rubbish > "$4"; echo done\n', "fade: --observe rewrite: the runtime does not load")
+
+    def test_a_helper_without_memory_changes_nothing(self):
+        self.run_with_helper(f'ulimit -v 100000; exec {LIB}/fade/fade-rewrite "$@"\n', "fade: --observe rewrite: fade-rewrite failed for .*: kernels run as they are")
+
+    def test_a_cache_that_nobody_can_write_changes_nothing(self):
+        self.run_with_helper(f'exec {LIB}/fade/fade-rewrite "$@"\n', "fade: --observe rewrite: cannot write to /proc/fade/rewritten: kernels run as they are",
+                             XDG_CACHE_HOME="/proc")
+
+    def test_a_full_disk_changes_nothing(self):
+        app, small = program("rewritten_O2"), self.path("cache")
+        plain = self.software_gpu([app])
+        os.mkdir(small)
+        # Enough for the code object, not for what is made of it; or not even for that.
+        for size in ("64k", "4k"):
+            script = f'mount -t tmpfs -o size={size} none "$0" || exit 77; "$@"; code=$?; find "$0" -type f >&2; exit $code'
+            alone = ["-m", "--propagation", "unchanged"] if fade.SUFFIX else ["-rm"]
+            result = self.bare(["unshare", *alone, "sh", "-c", script, small, PROBE, "-i", "--observe", "rewrite", "-a", "BlockCounts", "-l", self.log, "--", app],
+                               self.home)
+            if result.code == 77 or "unshare" in result.stderr:
+                self.skipTest("no file system of its own can be had here")
+            self.assertEqual((result.code, result.stdout), (0, plain.stdout), result.stderr)
+            said = [x for x in result.stderr.splitlines() if "--observe rewrite" in x]
+            self.assertEqual(len(said), 1, result.stderr)
+            self.assertRegex(said[0], "kernels run as they are$")
+            self.assertNotIn(small + "/", result.stderr.replace(said[0], "").replace("fade: rewrite: cannot write " + small, ""))  # nothing is left there
+
+    def test_two_processes_rewrite_the_same_code_at_once(self):
+        app = program("rewritten_O2")
+        command = [PROBE, "-i", "--observe", "rewrite", "-a", "BlockCounts", "--log-format", "json", "-l"]
+        both = [subprocess.Popen([*command, self.path(f"log{n}"), "--", app], env={**os.environ, **self.home}, stdout=subprocess.PIPE, text=True) for n in range(2)]
+        outputs = [each.communicate()[0] for each in both]
+        self.assertEqual(outputs, 2 * [self.software_gpu([app]).stdout])
+        found = []
+        for n in range(2):
+            with open(self.path(f"log{n}"), encoding="utf-8") as file:
+                found.append(blocks([json.loads(line) for line in file]))
+        self.assertIn("diverging", found[0])
+        self.assertEqual(found[0], found[1])
+        self.assertEqual({x.rsplit(".")[-1] for x in os.listdir(os.path.join(self.path("cache"), "fade", "rewritten"))}, {"hsaco", "refused"})
+
+    @unittest.skipIf(observe.COMPILE == [""], observe.NO_COMPILER)
+    def test_kernels_whose_descriptors_do_not_say_how_large_their_arguments_are(self):
+        code, source = self.path("rows.hsaco"), self.path("rows.s")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(observe.ASSEMBLY.replace("    .amdhsa_kernarg_size 16\n", ""))  # as Tensile's
+        subprocess.run([observe.CLANG, "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-x", "assembler", source, "-o", code], check=True)
+        app = [program("module"), code, "rows", 1, 64, 0, "p", "p"]
+        alone = self.probe(["--gpu", "gfx90a"], app)
+        result = self.probe(["--gpu", "gfx90a", "-i", "--observe", "rewrite", "-a", "BlockCounts"], app, env=self.home)
+        self.assertEqual((result.code, result.stdout), (0, alone.stdout), result.stderr)
+        self.assertEqual(blocks(result.objects()), {"rows": [[(0, 1, 64)]]})
 
     def test_rewritten_code_is_kept(self):
         app = program("rewritten_O2")
