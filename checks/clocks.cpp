@@ -69,27 +69,34 @@ Clocks::Ptr Clocks::raised(const Ptr &clocks, std::span<const Range> ranges) {
   return made;
 }
 
-void GatheredClocks::add(const Clocks::Ptr &far, uint32_t first, std::span<const Time> times) {
-  if (far && far != known_ && far != far_) far_ = Clocks::join(far_, far);
+void GatheredClocks::add(uint32_t wave, const Clocks::Ptr &far, uint32_t first,
+                         std::span<const Time> times) {
   for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
     if (part->first != first || part->count != times.size()) continue;
     for (std::size_t i = 0; i < times.size(); ++i) {
       Time &time = times_[part->begin + i];
       time = std::max(time, times[i]);
     }
+    if (part->wave == wave) { // it knows all that it knew before
+      part->far = far;
+    } else if (part->far != far) {
+      part->far = Clocks::join(part->far, far);
+      part->wave = kSeveral;
+    }
     return;
   }
   if (parts_.size() == kMost) gather();
-  parts_.push_back({first, static_cast<uint32_t>(times.size()), times_.size()});
+  parts_.push_back({first, static_cast<uint32_t>(times.size()), times_.size(), wave, far});
   times_.insert(times_.end(), times.begin(), times.end());
 }
 
 void GatheredClocks::gather() {
   std::array<Clocks::Range, kMost> ranges;
-  for (std::size_t i = 0; i < parts_.size(); ++i)
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
     ranges[i] = {parts_[i].first, std::span(times_).subspan(parts_[i].begin, parts_[i].count)};
-  known_ = Clocks::raised(Clocks::join(known_, far_), std::span(ranges.data(), parts_.size()));
-  far_ = nullptr;
+    known_ = Clocks::join(known_, parts_[i].far);
+  }
+  known_ = Clocks::raised(known_, std::span(ranges.data(), parts_.size()));
   parts_.clear(), times_.clear();
 }
 

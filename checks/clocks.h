@@ -61,27 +61,30 @@ private:
   std::vector<BlockPtr> blocks_;
 };
 
-/// What many waves pass on at one place. Where nobody learns from it (a histogram), putting it
-/// together each time would be most of the work: so it is done when somebody asks, or when there is
-/// much of it.
+/// What many waves pass on at one place. Where nobody learns from it (a histogram), or knows it
+/// already, putting it together each time would be most of the work: so it is done when somebody
+/// asks, or when there is much of it.
 class GatheredClocks {
 public:
   /// By a wave that knows `far` of others, and the times of its workgroup from number `first` on.
-  void add(const Clocks::Ptr &far, uint32_t first, std::span<const Time> times);
+  void add(uint32_t wave, const Clocks::Ptr &far, uint32_t first, std::span<const Time> times);
   const Clocks::Ptr &all() {
-    if (far_ || !parts_.empty()) gather();
+    if (!parts_.empty()) gather();
     return known_;
   }
 
 private:
   static constexpr std::size_t kMost = 16; ///< parts
+  static constexpr uint32_t kSeveral = ~uint32_t{0};
   struct Part {
     uint32_t first, count;
     std::size_t begin; ///< of its times
+    uint32_t wave;     ///< who knows `far`, or kSeveral
+    Clocks::Ptr far;
   };
   void gather();
 
-  Clocks::Ptr known_, far_;
+  Clocks::Ptr known_;
   std::vector<Part> parts_; ///< of different workgroups
   std::vector<Time> times_;
 };

@@ -95,7 +95,7 @@ void GroupRaces::begin(DispatchRaces &dispatch, const ObservedGroup &group) {
   for (uint32_t i = 0; i < count_; ++i) {
     WaveRaces &w = waves_[i];
     w.id = first_ + i;
-    w.now = 0, w.dirty = ~Time{0};
+    w.now = w.since = 0, w.dirty = ~Time{0};
     w.loads.clear(), w.stores.clear();
     w.heard.assign(count_, 0);
     w.seen = w.fresh = nullptr;
@@ -148,16 +148,19 @@ void GroupRaces::release(Lane &lane, Meeting &meeting) {
     lane.passes_on = true;
     dispatch_->histories.putTimes(w.id, lane.done, first_, w.heard, passed_on_);
   }
-  meeting.left.add(w.seen, first, passed_on_);
+  meeting.left.add(w.id, w.seen, first, passed_on_);
   const bool in_order = ordered_ != nullptr;
-  if (!in_order) meeting.left_unordered.add(w.seen, first, passed_on_);
-  const Meeting::Release mine{w.id, lane.mark.time, lane.done, lane.mark.site, in_order};
+  if (!in_order) meeting.left_unordered.add(w.id, w.seen, first, passed_on_);
+  const Meeting::Release mine{w.id, lane.mark.time, lane.done, lane.mark.site, in_order, w.since};
   for (Meeting::Release &r : meeting.releases)
     if (r.wave == mine.wave && r.in_order == mine.in_order) {
       r = mine;
       return;
     }
-  if (meeting.releases.size() == kMostReleases) meeting.releases.erase(meeting.releases.begin());
+  if (meeting.releases.size() == kMostReleases) {
+    meeting.releases.erase(meeting.releases.begin());
+    meeting.has_older = true;
+  }
   meeting.releases.push_back(mine);
 }
 

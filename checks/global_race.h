@@ -183,6 +183,7 @@ private:
   struct WaveRaces {
     uint32_t id = 0;
     Time now = 0;
+    Time since = 0;        ///< it has learned nothing from others after that
     Time dirty = ~Time{0}; ///< gfx942: the first store that was not written back
     UnderWay loads;        ///< on gfx9 stores, too
     UnderWay stores;
@@ -282,9 +283,11 @@ private:
     if (!w.taken.empty() || w.took_global_barrier) learn(w);
   }
   void learn(WaveRaces &wave);
+  void putPlaces(const WaveRaces &wave);
+  bool knows(const WaveRaces &wave, const Taken &taken, const Meeting &meeting) const;
   void learnFrom(WaveRaces &wave, const Taken &taken);
   void hearBack(WaveRaces &wave) const;
-  void remember(const WaveRaces &wave) const;
+  void remember(WaveRaces &wave) const;
 
   DispatchRaces *dispatch_ = nullptr;
   uint32_t first_ = 0, count_ = 0; ///< waves
@@ -294,7 +297,12 @@ private:
   std::vector<WaveRaces> waves_;
   Arrived arriving_, arrived_;
   std::vector<Time> heard_before_; ///< learn()
-  std::vector<Time> passed_on_;    ///< release(): times of the workgroup's waves
+  struct TakenFrom {               ///< a place, and the last wave that was there
+    uint32_t wave;
+    const Taken *taken;
+  };
+  std::vector<TakenFrom> places_; ///< learn()
+  std::vector<Time> passed_on_;   ///< release(): times of the workgroup's waves
   struct CachedBlock {
     uint64_t number = ~uint64_t{0};
     GlobalShadow::Block *block = nullptr;

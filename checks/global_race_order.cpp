@@ -4,8 +4,26 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <utility>
 
 namespace fade::checks {
+
+/// Whether the wave has learned all that was passed on at a place, from there or from others. Who
+/// knows of what a wave did after it had learned something knows that, too.
+bool GroupRaces::knows(const WaveRaces &w, const Taken &taken, const Meeting &meeting) const {
+  if (meeting.has_older) return false;
+  const Clocks::Ptr &known = taken.by_atomic ? w.fresh : w.seen;
+  const TimesOfWave &times = dispatch_->times;
+  return std::ranges::all_of(meeting.releases, [&](const Meeting::Release &r) {
+    if (r.wave == w.id) return known == w.seen;
+    const Time loads = Clocks::of(known, times.of(r.wave, false));
+    const Time stores = Clocks::of(known, times.of(r.wave, true));
+    if (std::max(loads, stores) < r.since) return false;
+    if (times.count == 1) return loads >= std::min(r.done.loads, r.done.stores);
+    return loads >= r.done.loads && stores >= r.done.stores;
+  });
+}
 
 /// What was passed on at a place, as far as the wave has not learned it yet.
 void GroupRaces::learnFrom(WaveRaces &w, const Taken &taken) {
@@ -23,7 +41,8 @@ void GroupRaces::learnFrom(WaveRaces &w, const Taken &taken) {
   };
   taken.page->lock();
   if (Meeting *meeting = taken.page->meeting(taken.dword)) {
-    learned = (was_in_order ? meeting->left_unordered : meeting->left).all();
+    if (!knows(w, taken, *meeting))
+      learned = (was_in_order ? meeting->left_unordered : meeting->left).all();
     for (const Meeting::Release &r : meeting->releases)
       if (!was_in_order || !r.in_order) hearOf(r.wave, r.time);
   }
@@ -38,21 +57,42 @@ void GroupRaces::learnFrom(WaveRaces &w, const Taken &taken) {
     learned =
         Clocks::join(learned, dispatch_->histories.passedOn(store.wave, store.time, store.done()));
   }
+  const bool is_fresh = w.fresh == w.seen;
   w.seen = Clocks::join(w.seen, learned);
-  if (taken.by_atomic) w.fresh = Clocks::join(w.fresh, learned);
+  if (taken.by_atomic) w.fresh = is_fresh ? w.seen : Clocks::join(w.fresh, learned);
+}
+
+/// The places that a wave has read, first those where the last waves of the dispatch were: they
+/// have learned the most, often all that can be learned at the others.
+void GroupRaces::putPlaces(const WaveRaces &w) {
+  places_.clear();
+  const Taken *last = nullptr;
+  for (const Taken &taken : w.taken) {
+    if (!last || last->page != taken.page || last->dword != taken.dword)
+      places_.push_back({0, &taken});
+    last = &taken;
+  }
+  if (places_.size() < 3) return;
+  for (TakenFrom &place : places_) {
+    ShadowPage &page = *place.taken->page;
+    page.lock();
+    if (const Meeting *meeting = page.meeting(place.taken->dword))
+      for (const Meeting::Release &r : meeting->releases)
+        if (r.wave != w.id) place.wave = std::max(place.wave, r.wave);
+    page.unlock();
+  }
+  std::ranges::sort(places_, std::greater<>(),
+                    [](const TakenFrom &place) { return std::pair(place.wave, place.taken); });
 }
 
 void GroupRaces::learn(WaveRaces &w) {
   const Clocks::Ptr before = w.seen;
   heard_before_ = w.heard;
-  const Taken *last = nullptr;
-  for (const Taken &taken : w.taken) {
-    if (!last || last->page != taken.page || last->dword != taken.dword) {
-      learnFrom(w, taken);
-      w.lately[w.lately_count++ % w.lately.size()] = taken;
-    }
-    last = &taken;
-  }
+  putPlaces(w);
+  for (const TakenFrom &place : places_) learnFrom(w, *place.taken);
+  std::ranges::sort(places_, {}, &TakenFrom::taken); // as the wave has read them
+  for (const TakenFrom &place : places_)
+    w.lately[w.lately_count++ % w.lately.size()] = *place.taken;
   if (!ordered_) w.taken.clear(); // else there may be more to learn when the atomic was made
   if (w.took_global_barrier) {
     w.took_global_barrier = false;
@@ -73,9 +113,11 @@ void GroupRaces::hearBack(WaveRaces &w) const {
           std::max(w.heard[i], Clocks::of(w.seen, dispatch_->times.of(first_ + i, writes)));
 }
 
-void GroupRaces::remember(const WaveRaces &w) const {
+/// It counts as something that the wave has done: see knows().
+void GroupRaces::remember(WaveRaces &w) const {
   auto known = std::make_shared<Known>(Known{w.seen, first_, w.heard});
-  dispatch_->histories.add(w.id, w.now + 1, std::move(known));
+  w.since = ++w.now;
+  dispatch_->histories.add(w.id, w.since, std::move(known));
 }
 
 void GroupRaces::wait(const ObservedWave &wave, const ObservedWait &wait) {
@@ -111,7 +153,8 @@ void GroupRaces::barrierPassed() {
     WaveRaces &w = waves_[i];
     w.seen = seen, w.fresh = fresh, w.heard = heard, w.global_barriers = global_barriers;
     w.has_stored = has_stored_;
-    dispatch_->histories.add(w.id, w.now + 1, known);
+    w.since = w.now + 1;
+    dispatch_->histories.add(w.id, w.since, known);
   }
 }
 

@@ -77,8 +77,10 @@ struct Meeting {
     Done done;             ///< before it
     uint32_t site;         ///< as a mark has it
     bool in_order = false; ///< made under ShadowPage::order
+    Time since = 0;        ///< the wave has learned nothing from others after that
   };
-  std::vector<Release> releases; ///< lately, for waves of the same workgroup
+  std::vector<Release> releases; ///< lately; the last ones of each wave
+  bool has_older = false;        ///< there were more
   GatheredClocks left;           ///< by all before
   GatheredClocks left_unordered; ///< by those of them that were not in order
   /// The last ones of different waves, none of which knows of another one: he who comes then may

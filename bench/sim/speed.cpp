@@ -5,11 +5,13 @@
 //   N workers   of one GPU
 //   ratio       how many times one worker's speed that is, by the clock
 //   share       by processor time: what is missing, workers take from each other
-//   N GPUs      with one worker each at the same time: what the machine gives to N threads that
-//               share nothing
+//   N GPUs      with one worker each, all at the same time: what the machine gives to N threads
+//               that share nothing
 #include "../../tests/sim/support/test_device.h"
 
 #include <algorithm>
+#include <barrier>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -38,27 +40,43 @@ struct Speed {
   double per_second, per_cpu_second;
 };
 
-// The best of the runs. Each worker gets as much to do, however many there are.
-Speed measure(const char *arch, const std::string &object, const Work &work, unsigned workers,
-              int runs = 5) {
-  TestDevice device(arch, workers);
-  CodeObject &code = device.load(read_file(object));
-  const uint32_t items = 256 * 64 * ((workers + 1) / 2) * work.grid;
-  auto in = device.allocate<uint8_t>(items * work.in_bytes + 64);
-  auto out = device.allocate<uint8_t>(items * work.out_bytes + 64);
-  Speed best{0, 0};
-  for (int i = 0; i < runs; i++) {
+/// One GPU with the loop's memory, ready to run it.
+struct Bench {
+  Bench(const char *arch, const std::string &object, const Work &work, unsigned workers)
+      : device(arch, workers), code(device.load(read_file(object))), work(work),
+        items(256 * 64 * ((workers + 1) / 2) * work.grid), // as much for each worker
+        in(device.allocate<uint8_t>(items * work.in_bytes + 64)),
+        out(device.allocate<uint8_t>(items * work.out_bytes + 64)) {}
+
+  DispatchResult run() {
     Arguments args;
     if (work.in_bytes) args.add(in.va);
     if (work.out_bytes) args.add(out.va);
     args.add(work.loops);
-    const double cpu = cpu_seconds();
     DispatchResult r =
         device.run(code, work.kernel, {items, 1, 1}, {work.workgroup, 1, 1}, args, work.lds);
     if (r.status != DispatchResult::Status::ok) {
       std::fprintf(stderr, "%s\n", r.message.c_str());
       std::exit(1);
     }
+    return r;
+  }
+
+  TestDevice device;
+  CodeObject &code;
+  const Work &work;
+  uint32_t items;
+  TestDevice::Buffer<uint8_t> in, out;
+};
+
+/// The best of the runs.
+Speed measure(const char *arch, const std::string &object, const Work &work, unsigned workers,
+              int runs = 5) {
+  Bench bench(arch, object, work, workers);
+  Speed best{0, 0};
+  for (int i = 0; i < runs; i++) {
+    const double cpu = cpu_seconds();
+    const DispatchResult r = bench.run();
     const auto lanes = static_cast<double>(r.stats.total().lanes);
     best.per_second = std::max(best.per_second, lanes / r.stats.seconds);
     best.per_cpu_second = std::max(best.per_cpu_second, lanes / (cpu_seconds() - cpu));
@@ -66,14 +84,33 @@ Speed measure(const char *arch, const std::string &object, const Work &work, uns
   return best;
 }
 
-// So many GPUs with one worker each at the same time, all together.
+/// So many GPUs with one worker each, all together. They begin each run at the same time and it
+/// ends with the slowest, as a dispatch of one GPU does.
 double measure_apart(const char *arch, const std::string &object, const Work &work, unsigned gpus) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int runs = 5;
+  std::barrier together(gpus + 1);
   std::vector<std::thread> threads;
-  std::vector<double> speeds(gpus);
-  for (double &speed : speeds)
-    threads.emplace_back([&] { speed = measure(arch, object, work, 1).per_second; });
+  std::vector<double> lanes(gpus);
+  for (double &count : lanes)
+    threads.emplace_back([&] {
+      Bench bench(arch, object, work, 1);
+      for (int i = 0; i < runs; i++) {
+        together.arrive_and_wait();
+        count = static_cast<double>(bench.run().stats.total().lanes);
+        together.arrive_and_wait();
+      }
+    });
+  double best = 0;
+  for (int i = 0; i < runs; i++) {
+    together.arrive_and_wait();
+    const auto begin = Clock::now();
+    together.arrive_and_wait();
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    best = std::max(best, std::accumulate(lanes.begin(), lanes.end(), 0.0) / seconds);
+  }
   for (auto &t : threads) t.join();
-  return std::accumulate(speeds.begin(), speeds.end(), 0.0);
+  return best;
 }
 
 void empty_dispatches(const char *arch, const std::string &object) {

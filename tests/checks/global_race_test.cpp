@@ -349,6 +349,74 @@ TEST(GlobalRace, WhatOneHasLearnedIsPassedOnWithHisOwn) {
   EXPECT_TRUE(g.load(6, kData));
 }
 
+TEST(GlobalRace, WhatAWaveHasLearnedInBetweenIsLearnedFromIt) {
+  Grid g("gfx90a");
+  g.atomic(2, kFlag, true), g.wait(2, 0); // it knows nothing yet
+  g.store(0, kData), g.wait(0, 0), g.atomic(0, kFlag + 4, true);
+  g.atomic(2, kFlag + 4, true), g.wait(2, 0);
+  g.atomic(2, kFlag + 8, true), g.wait(2, 0);
+  g.atomic(4, kFlag, true), g.wait(4, 0);
+  EXPECT_TRUE(g.load(4, kData));
+  g.atomic(6, kFlag, true), g.wait(6, 0), g.atomic(6, kFlag + 8, true), g.wait(6, 0);
+  EXPECT_FALSE(g.load(6, kData));
+}
+
+TEST(GlobalRace, WhoKnowsTheLastOnesAtAPlaceLearnsFromThoseBefore) {
+  Grid g("gfx90a", 12);
+  g.store(0, kData), g.wait(0, 0), g.atomic(0, kFlag, false);
+  for (uint32_t wave = 2; wave < 20; wave += 2) {
+    g.atomic(wave, kFlag, false), g.wait(wave, 0);
+    g.atomic(wave, kFlag + 2 * wave, false); // each at a place of its own
+  }
+  for (uint32_t wave = 2; wave < 20; wave += 2) g.atomic(20, kFlag + 2 * wave, true), g.wait(20, 0);
+  EXPECT_TRUE(g.load(20, kData));
+  for (uint32_t wave = 2; wave < 20; wave += 2) g.atomic(22, kFlag + 2 * wave, true), g.wait(22, 0);
+  g.atomic(22, kFlag, true), g.wait(22, 0);
+  EXPECT_FALSE(g.load(22, kData));
+}
+
+TEST(GlobalRace, WhoMeetsAtManyPlacesLearnsAllThatWasPassedOnThere) {
+  // Waves store, each to a place of its own, and meet at random at some others. What each of them
+  // knows is followed here in the simplest way.
+  constexpr uint32_t waves = 40, meetings = 60;
+  for (const char *gpu : {"gfx90a", "gfx1030"}) {
+    Grid g(gpu, waves);
+    using Stores = std::array<uint32_t, waves>; // how many of each wave
+    std::array<Stores, waves> known{};
+    std::array<Stores, meetings> left{};
+    const auto add = [](Stores &to, const Stores &from) {
+      for (uint32_t i = 0; i < waves; ++i) to[i] = std::max(to[i], from[i]);
+    };
+    const auto place = [](uint32_t wave, uint32_t store) {
+      return kData + 0x100000 + (store * waves + wave) * 4;
+    };
+    std::mt19937 random(7);
+    uint32_t races = 0, ordered = 0;
+    for (int i = 0; i < 20000; ++i) {
+      const uint32_t w = random() % waves, other = random() % waves, at = random() % meetings;
+      switch (random() % 4) {
+      case 0:
+        EXPECT_FALSE(g.store(2 * w, place(w, known[w][w]++)));
+        g.wait(2 * w, 0, 0);
+        break;
+      case 1:
+      case 2:
+        g.atomic(2 * w, kFlag + 4 * at, true), g.wait(2 * w, 0, 0);
+        add(known[w], left[at]), add(left[at], known[w]);
+        break;
+      default:
+        if (other == w || !known[other][other]) break;
+        const uint32_t store = known[other][other] - 1 - random() % known[other][other] % 4;
+        const bool is_known = known[w][other] > store;
+        ASSERT_EQ(g.load(2 * w, place(other, store)), !is_known) << gpu << " step " << i;
+        ++(is_known ? ordered : races);
+      }
+    }
+    EXPECT_GT(races, 500u);
+    EXPECT_GT(ordered, 500u);
+  }
+}
+
 TEST(GlobalRace, ACounterWithoutResultOrdersForWhoPollsIt) {
   Grid g("gfx90a", 40);
   for (uint32_t group = 0; group < 40; ++group) { // more than are kept one by one
@@ -517,13 +585,26 @@ TEST(Clocks, WhatIsGatheredLaterIsWhatJoiningEachTimeGives) {
     const uint32_t first = i * 37 % 40 * 14;
     const std::array<Time, 4> times = {i + 1, 100 - i, i % 7, 3};
     const Clocks::Ptr &known = i % 3 == 0 ? far : nullptr;
-    gathered.add(known, first, times);
+    gathered.add(i, known, first, times);
     joined = Clocks::join(joined, Clocks::raised(known, first, times));
     if (i % 41 != 40 && i != 99) continue;
     const Clocks::Ptr all = gathered.all();
     for (uint32_t n = 0; n < 1100; ++n) ASSERT_EQ(Clocks::of(all, n), Clocks::of(joined, n)) << n;
     EXPECT_EQ(gathered.all(), all) << "nothing new";
   }
+}
+
+TEST(Clocks, AWaveThatComesAgainKnowsWhatItKnewAndWhatItHasLearned) {
+  const std::array<Time, 1> one = {1}, two = {2};
+  const Clocks::Ptr little = Clocks::raised(nullptr, 500, one);
+  const Clocks::Ptr more = Clocks::raised(little, 600, two);
+  const Clocks::Ptr others = Clocks::raised(nullptr, 700, one);
+  GatheredClocks gathered;
+  gathered.add(4, little, 4, one), gathered.add(4, more, 4, two);
+  gathered.add(5, others, 4, one); // of the same workgroup
+  gathered.add(4, more, 4, two);
+  for (const auto &[number, time] : {std::pair{4u, 2u}, {500, 1}, {600, 2}, {700, 1}})
+    EXPECT_EQ(Clocks::of(gathered.all(), number), time) << number;
 }
 
 TEST(Clocks, JoiningKeepsWhatIsLaterAndSharesWhatIsEqual) {
