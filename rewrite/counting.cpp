@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstring>
 #include <fmt/format.h>
+#include <iterator>
 #include <set>
+#include <span>
 
 namespace fade::rewrite {
 namespace {
@@ -22,13 +24,11 @@ constexpr unsigned kEndRegisters = 4; ///< vector ones that are used when a wave
 enum class Kind : uint8_t {
   once,    ///< executed once at most: a register has its lanes
   each,    ///< two registers: executions and lanes
-  uniform, ///< always with the lanes that the wave began with: a register has its executions
+  uniform, ///< in a loop, with the lanes that the wave began with: a register has its executions
   // Those for which there is no scalar register, in lanes of vector registers.
   each_in_lane,
   uniform_in_lane,
 };
-constexpr std::array kKinds = {Kind::once, Kind::each, Kind::uniform, Kind::each_in_lane,
-                               Kind::uniform_in_lane};
 constexpr bool isInLane(Kind kind) {
   return kind == Kind::each_in_lane || kind == Kind::uniform_in_lane;
 }
@@ -39,7 +39,7 @@ constexpr bool isUniform(Kind kind) {
 struct Counter {
   uint64_t place = 0;
   Kind kind = Kind::each;
-  bool is_in_loop = true;
+  bool has_all_lanes = false;         ///< those that the wave began with
   unsigned executions = 0, lanes = 0; ///< registers, scalar or vector
   unsigned lane = 0;                  ///< of vector ones
 };
@@ -58,6 +58,20 @@ public:
   bool isInLoop(uint64_t address) const { return in_loop_.contains(address); }
   bool hasAllLanes(uint64_t address) const { return !changed_exec_.contains(address); }
   bool isJumpedTo(uint64_t address) const { return predecessors_.contains(address); }
+  /// Whether no wave ends without having been there. Takes a while.
+  bool isOnAllPaths(uint64_t address) const {
+    std::set<uint64_t> seen{address};
+    for (std::vector<uint64_t> to_do = program_.entries; !to_do.empty();) {
+      const uint64_t at = to_do.back();
+      to_do.pop_back();
+      if (!seen.insert(at).second) continue;
+      const Instruction &i = program_.instructions.at(at);
+      if (i.flow == Flow::end) return false;
+      std::ranges::copy(program_.successors(i), std::back_inserter(to_do));
+      if (i.flow == Flow::call && i.target) to_do.push_back(*i.target);
+    }
+    return true;
+  }
 
 private:
   void findChangedExec() {
@@ -148,8 +162,10 @@ public:
       return Error::of("with more vector registers its workgroups would not fit");
     if (auto status = checkClauses(); !status) return std::move(status).error();
     writeEntry();
+    for (const auto &[address, i] : in_.program.instructions)
+      if (i.flow == Flow::end) last_end_ = address;
     for (const auto &[address, i] : in_.program.instructions) writeInstruction(i);
-    writeEnd();
+    copy_.pad();
     auto code = copy_.finish();
     if (!code) return std::move(code).error();
     out_.code = *std::move(code);
@@ -173,16 +189,29 @@ private:
         continue;
       }
       Counter counter{place};
-      counter.is_in_loop = places.isInLoop(place);
-      counter.kind = places.hasAllLanes(place) ? Kind::uniform
-                     : counter.is_in_loop      ? Kind::each
-                                               : Kind::once;
+      counter.has_all_lanes = places.hasAllLanes(place);
+      counter.kind = !places.isInLoop(place) ? Kind::once
+                     : counter.has_all_lanes ? Kind::uniform
+                                             : Kind::each;
       counters_.push_back(counter);
     }
+    shareEntry(places);
+  }
+  /// Places that all waves run once, with all their lanes, need no counters of their own.
+  void shareEntry(const Places &places) {
+    constexpr std::size_t most_tried = 64;
+    if (!counts_entry_ || callsPointers()) return;
+    std::size_t tried = 0;
+    std::erase_if(counters_, [&](const Counter &c) {
+      const bool is_shared = c.kind == Kind::once && c.has_all_lanes && tried++ < most_tried &&
+                             places.isOnAllPaths(c.place);
+      if (is_shared) as_entry_.push_back(c.place);
+      return is_shared;
+    });
   }
 
   bool needsScc(const Counter &c) const {
-    if ((c.kind == Kind::uniform && !c.is_in_loop) || c.kind == Kind::uniform_in_lane) return false;
+    if ((c.kind == Kind::once && c.has_all_lanes) || c.kind == Kind::uniform_in_lane) return false;
     const auto at = live_scc_.find(c.place);
     return at == live_scc_.end() || at->second;
   }
@@ -244,14 +273,14 @@ private:
     for (const Counter &c : counters_) all += needed(c);
     if (taken + all > free.size()) {
       std::ranges::sort(counters_, {},
-                        [](const Counter &c) { return std::pair(!c.is_in_loop, c.place); });
+                        [](const Counter &c) { return std::pair(c.kind == Kind::once, c.place); });
       in_lanes_ = pairFrom(free, std::min(++taken, free.size()));
       if (!in_lanes_) return Error::of("it leaves too few scalar registers free");
       execution_ = free[taken - 1];
     }
     for (Counter &c : counters_) {
       if (taken + needed(c) > free.size()) {
-        c.kind = c.kind == Kind::uniform ? Kind::uniform_in_lane : Kind::each_in_lane;
+        c.kind = c.has_all_lanes ? Kind::uniform_in_lane : Kind::each_in_lane;
         continue;
       }
       if (c.kind != Kind::once) c.executions = take();
@@ -302,7 +331,12 @@ private:
     if (counts_entry_) {
       out_.of_entry = out_.counter_count++;
       out_.counters[in_.program.entries.front()] = *out_.of_entry;
+      for (const uint64_t place : as_entry_) out_.counters[place] = *out_.of_entry;
     }
+    constexpr std::size_t most = 8; // beyond that, one of them is seldom whole
+    out_.counts_missing =
+        !counters_.empty() && counters_.size() <= most && !callsPointers() &&
+        std::ranges::all_of(counters_, [](const Counter &c) { return c.kind == Kind::once; });
   }
 
   // Writing.
@@ -333,7 +367,9 @@ private:
            to += 2)
         lines.push_back(to + 1 < end ? fmt::format("s_mov_b64 {}, {}", pairOf(to), pairOf(to + 2))
                                      : fmt::format("s_mov_b32 s{}, s{}", to, to + 2));
-    if (std::ranges::any_of(counters_, [](const Counter &c) { return isUniform(c.kind); }))
+    if (out_.counts_missing || std::ranges::any_of(counters_, [](const Counter &c) {
+          return isUniform(c.kind) || c.has_all_lanes;
+        }))
       lines.push_back(lanesOf(*all_lanes_));
     if (out_.vector_registers != 0) {
       lines.insert(lines.end(), {saveExec(), execTo("-1")});
@@ -405,8 +441,8 @@ private:
   /// As the observer counts: an execution without lanes is none. s_bcnt1 says in SCC whether there
   /// are any.
   std::vector<std::string> countingLines(const Counter &c) const {
-    if (c.kind == Kind::uniform && !c.is_in_loop)
-      return {fmt::format("s_mov_b32 s{}, 1", c.executions)};
+    if (c.kind == Kind::once && c.has_all_lanes)
+      return {fmt::format("s_mov_b32 s{}, s{}", c.lanes, *all_lanes_)};
     std::vector<std::string> lines;
     if (needsScc(c)) lines.push_back(fmt::format("s_cselect_b32 s{}, 1, 0", *saved_scc_));
     switch (c.kind) {
@@ -432,7 +468,11 @@ private:
     has_matrix_ |= i.is_matrix;
     if (i.ends_registers || i.flow == Flow::end) {
       copy_.leaveOut(i); // registers are needed until the counters are written
-      if (i.flow == Flow::end) copy_.jump("s_branch", end_);
+      if (i.flow != Flow::end) return;
+      if (i.address == last_end_)
+        writeEnd();
+      else
+        copy_.jump("s_branch", end_);
       return;
     }
     if (!in_.program.pointer_calls.contains(i.address)) return copy_.copy(i);
@@ -444,48 +484,73 @@ private:
     });
   }
 
-  /// Adds the counters of one kind to memory, as many at a time as a wave has lanes.
-  void addToMemory(Kind kind, std::vector<std::string> &lines, std::size_t &done) const {
-    std::vector<const Counter *> all;
-    for (const Counter &c : counters_)
-      if (c.kind == kind) all.push_back(&c);
+  /// Counters that are added to memory together, one by each lane.
+  using Batch = std::span<const Counter>;
+
+  /// Kinds with scalar registers come first, all together; of lanes, those of one register.
+  std::vector<Batch> batches() const {
+    std::vector<Batch> all;
     const std::size_t wave = waveSize();
+    for (std::size_t first = 0, count = 0; first < counters_.size(); first += count) {
+      const auto is_other = [&](const Counter &c) {
+        return isInLane(c.kind) &&
+               (!isInLane(counters_[first].kind) || c.executions != counters_[first].executions);
+      };
+      const Batch rest = Batch(counters_).subspan(first, std::min(wave, counters_.size() - first));
+      count = static_cast<std::size_t>(std::ranges::find_if(rest, is_other) - rest.begin());
+      all.push_back(rest.first(count));
+    }
+    return all;
+  }
+
+  std::string lanesFrom(std::size_t first, std::size_t count) const {
+    if (count == waveSize()) return execTo("-1");
+    return is_wave32_ ? fmt::format("s_bfm_b32 exec_lo, {}, {}", count, first)
+                      : fmt::format("s_bfm_b64 exec, {}, {}", count, first);
+  }
+
+  /// Executions to v1, lanes to v[2:3].
+  void gather(Batch batch, std::vector<std::string> &lines) const {
+    if (isInLane(batch[0].kind)) {
+      lines.push_back(fmt::format("v_mov_b32_e32 v1, v{}", batch[0].executions));
+      if (batch[0].kind == Kind::each_in_lane)
+        lines.push_back(fmt::format("v_mov_b32_e32 v2, v{}", batch[0].lanes));
+    }
+    for (std::size_t n = 0; n < batch.size(); ++n)
+      if (!isInLane(batch[n].kind) && !isUniform(batch[n].kind))
+        lines.push_back(fmt::format("v_writelane_b32 v2, s{}, {}", batch[n].lanes, n));
+    if (std::ranges::any_of(batch, [](const Counter &c) { return c.kind == Kind::once; }))
+      lines.push_back("v_min_u32_e32 v1, 1, v2");
+    for (std::size_t n = 0; n < batch.size(); ++n)
+      if (!isInLane(batch[n].kind) && batch[n].kind != Kind::once)
+        lines.push_back(fmt::format("v_writelane_b32 v1, s{}, {}", batch[n].executions, n));
+    const char *subtract =
+        target_.version.major == 9 ? "v_subrev_u32_e32" : "v_subrev_nc_u32_e32"; // second - first
+    if (out_.counts_missing)
+      lines.insert(lines.end(),
+                   {"v_xor_b32_e32 v1, 1, v1", fmt::format("v_mov_b32_e32 v3, s{}", *all_lanes_),
+                    fmt::format("{} v2, v2, v3", subtract)});
+    lines.push_back("v_mov_b32_e32 v3, 0");
+  }
+
+  /// Adds counters to memory.
+  void addToMemory(Batch batch, std::vector<std::string> &lines) const {
     const char *atomic =
         target_.version.major >= 11 ? "global_atomic_add_u64" : "global_atomic_add_x2";
-    for (std::size_t first = 0; first < all.size(); first += wave) {
-      const std::size_t count = std::min(wave, all.size() - first);
-      if (done != 0) {
-        lines.insert(lines.end(), {fmt::format("s_add_u32 s4, s4, {}", done * sizeof(fade_counter)),
-                                   "s_addc_u32 s5, s5, 0"});
-        waitForScalars(lines);
-      }
-      done = count;
-      lines.push_back(count == wave ? execTo("-1")
-                      : is_wave32_  ? fmt::format("s_bfm_b32 exec_lo, {}, 0", count)
-                                    : fmt::format("s_bfm_b64 exec, {}, 0", count));
-      for (std::size_t n = 0; n < count; ++n) {
-        const Counter &c = *all[first + n];
-        if (isInLane(kind)) break;
-        if (kind != Kind::once)
-          lines.push_back(fmt::format("v_writelane_b32 v1, s{}, {}", c.executions, n));
-        if (kind != Kind::uniform)
-          lines.push_back(fmt::format("v_writelane_b32 v2, s{}, {}", c.lanes, n));
-      }
-      if (isInLane(kind))
-        lines.push_back(fmt::format("v_mov_b32_e32 v1, v{}", all[first]->executions));
-      if (kind == Kind::each_in_lane)
-        lines.push_back(fmt::format("v_mov_b32_e32 v2, v{}", all[first]->lanes));
-      lines.push_back("v_mov_b32_e32 v3, 0");
-      if (kind == Kind::once) lines.push_back("v_min_u32_e32 v1, 1, v2");
-      if (isUniform(kind))
-        lines.insert(lines.end(), {fmt::format("v_mul_lo_u32 v2, v1, s{}", *all_lanes_),
-                                   fmt::format("v_mul_hi_u32 v3, v1, s{}", *all_lanes_)});
-      lines.push_back(fmt::format("{} v0, v[2:3], s[4:5] offset:{}", atomic,
-                                  offsetof(fade_counter, more_lanes)));
-      lines.insert(lines.end(), {"v_mov_b32_e32 v2, v1"});
-      if (isUniform(kind)) lines.push_back("v_mov_b32_e32 v3, 0");
-      lines.push_back(fmt::format("{} v0, v[2:3], s[4:5]", atomic));
-    }
+    gather(batch, lines);
+    const auto uniform =
+        std::ranges::find_if(batch, [](const Counter &c) { return isUniform(c.kind); });
+    const auto first = static_cast<std::size_t>(uniform - batch.begin());
+    if (uniform != batch.end())
+      lines.insert(lines.end(), {lanesFrom(first, batch.size() - first),
+                                 fmt::format("v_mul_lo_u32 v2, v1, s{}", *all_lanes_),
+                                 fmt::format("v_mul_hi_u32 v3, v1, s{}", *all_lanes_)});
+    if (uniform == batch.end() || first != 0) lines.push_back(lanesFrom(0, batch.size()));
+    lines.insert(lines.end(), {fmt::format("{} v0, v[2:3], s[4:5] offset:{}", atomic,
+                                           offsetof(fade_counter, more_lanes)),
+                               "v_mov_b32_e32 v2, v1"});
+    if (uniform != batch.end()) lines.push_back("v_mov_b32_e32 v3, 0");
+    lines.push_back(fmt::format("{} v0, v[2:3], s[4:5]", atomic));
   }
 
   /// Waits for loads, all of them or those by the scalar unit.
@@ -500,10 +565,26 @@ private:
     lines.push_back("s_wait_kmcnt 0");
   }
 
+  /// Most waves run all blocks with all their lanes.
+  void leaveIfNothingIsMissing() {
+    const CopiedCode::Label is_some = copy_.label();
+    const unsigned least = counters_.size() == 1 ? counters_[0].lanes : *temporary_;
+    std::vector<std::string> lines;
+    for (std::size_t n = 1; n < counters_.size(); ++n)
+      lines.push_back(fmt::format("s_min_u32 s{}, s{}, s{}", least,
+                                  n == 1 ? counters_[0].lanes : least, counters_[n].lanes));
+    lines.push_back(fmt::format("s_cmp_lg_u32 s{}, s{}", least, *all_lanes_));
+    copy_.put(lines);
+    copy_.jump("s_cbranch_scc1", is_some);
+    copy_.put({"s_endpgm"});
+    copy_.place(is_some);
+  }
+
   /// All waves end here.
   void writeEnd() {
     copy_.place(end_);
     std::vector<std::string> lines;
+    if (out_.counts_missing) leaveIfNothingIsMissing();
     if (!counters_.empty()) {
       const bool is_gfx11 = target_.version.major >= 11;
       // The copy of the counters that this wave adds to follows from the compute unit it is on.
@@ -538,6 +619,7 @@ private:
                                  fmt::format("{} s[4:7], {}, {:#x}", load4, pairOf(control),
                                              offsetof(fade_control, copies))});
       waitForLoads(true, lines);
+      std::size_t done = 0;
       for (const std::string &line :
            {fmt::format("s_bitset0_b32 s7, 31"), fmt::format("s_and_b32 s{0}, s{0}, s7", copy),
             fmt::format("s_mul_i32 s{0}, s{0}, s6", copy),
@@ -545,12 +627,19 @@ private:
         lines.push_back(line);
         waitForScalars(lines);
       }
-      std::size_t done = 0;
-      for (const Kind kind : kKinds) addToMemory(kind, lines, done);
+      for (const Batch batch : batches()) {
+        if (batch.data() != counters_.data()) {
+          lines.insert(lines.end(),
+                       {fmt::format("s_add_u32 s4, s4, {}", done * sizeof(fade_counter)),
+                        "s_addc_u32 s5, s5, 0", execTo("-1")});
+          waitForScalars(lines);
+        }
+        addToMemory(batch, lines);
+        done = batch.size();
+      }
     }
     lines.push_back("s_endpgm");
     copy_.put(lines);
-    copy_.pad();
   }
 
   const CountingRequest &in_;
@@ -563,6 +652,8 @@ private:
   std::vector<Counter> counters_;
   std::map<uint64_t, std::size_t> by_place_;
   std::map<uint64_t, bool> live_scc_;
+  std::vector<uint64_t> as_entry_; ///< places that run as often as the entry
+  uint64_t last_end_ = 0;          ///< the end of waves that comes last
   bool counts_entry_ = false, saves_arguments_ = false, has_matrix_ = false;
   unsigned arguments_ = 0, highest_ = 0;
   unsigned first_vector_ = 0, execution_ = 0;

@@ -22,6 +22,7 @@ struct CountingCode {
   uint32_t counter_count = 0;
   /// The counter of the entry, which nobody adds to: all waves run it once, with all their lanes.
   std::optional<uint32_t> of_entry;
+  bool counts_missing = false; ///< counters have what is missing of all waves and lanes
   unsigned registers = 0, vector_registers = 0; ///< that were taken
 };
 

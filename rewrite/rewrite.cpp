@@ -62,7 +62,8 @@ void setCounters(std::vector<std::byte> &table, const ObservedSites &observed,
     fade_site site;
     std::memcpy(&site, at, sizeof site);
     site.counter = counter->second + 1;
-    site.flags |= FADE_SITE_ALL_LANES | (code.of_entry == counter->second ? FADE_SITE_MISSING : 0);
+    const bool counts_missing = code.counts_missing || code.of_entry == counter->second;
+    site.flags |= FADE_SITE_ALL_LANES | (counts_missing ? FADE_SITE_MISSING : 0);
     std::memcpy(at, &site, sizeof site);
   }
 }

@@ -46,8 +46,7 @@ end long_jumps
 ; SCC is read in another block than it is written in.
 kernel flag_over_blocks
   s_cmp_eq_u32 s0, 0
-  s_branch .Lflag
-.Lflag:
+  s_cbranch_vccz .Lout
   s_cbranch_scc1 .Lout
   s_nop 1
 .Lout:
