@@ -2,6 +2,7 @@
 
 #include "analysis/sampled.h"
 
+#include "base/json_text.h"
 #include "fade/gpu.h"
 
 #include <algorithm>
@@ -87,11 +88,10 @@ void Reader::line(const std::string &text) {
   ++log_.line_count;
   if (text.find_first_not_of(" \t\r") == std::string::npos) return;
   try {
-    const Json object = Json::parse(text);
+    const Json object = parsedJson(text);
+    if (object.is_discarded()) return problem("it is not JSON, or was cut off");
     if (!object.is_object()) return problem("it is not a JSON object");
     this->object(object, text);
-  } catch (const Json::parse_error &) {
-    problem("it is not JSON, or was cut off");
   } catch (const Json::exception &) {
     problem("a field has an unexpected type");
   } catch (const std::invalid_argument &e) {
@@ -146,7 +146,7 @@ void Reader::object(const Json &object, const std::string &line) {
 void Reader::findTarget(const std::string &line) {
   const bool is_run = line.find("\"type\":\"run\"") != line.npos;
   if (!is_run && (!hasSeveralTargets() || line.find("\"type\":\"dispatch\"") == line.npos)) return;
-  const Json object = Json::parse(line, nullptr, false);
+  const Json object = parsedJson(line);
   if (!object.is_object()) return; // it is named later
   try {
     if (!is_run) {

@@ -21,8 +21,8 @@ NodeKind kindOf(uint32_t type, bool is_five) {
                                empty, other,  other, copy, copy, copy};
     return type < kinds.size() ? kinds[type] : other;
   }
-  constexpr std::array kinds{kernel, copy,  fill,       host, other, empty, other,
-                             other,  other, other, allocation, free, copy,  copy};
+  constexpr std::array kinds{kernel, copy,  fill,  host,       other, empty, other,
+                             other,  other, other, allocation, free,  copy,  copy};
   return type < kinds.size() ? kinds[type] : other;
 }
 
@@ -82,8 +82,8 @@ uint64_t GraphCopies::captured(uint64_t stream) const {
   uint64_t id = 0, count = 0;
   void *graph = nullptr;
   void *const *nodes = nullptr;
-  if (!queries_ || queries_.capture(reinterpret_cast<void *>(stream), &status, &id, &graph, &nodes,
-                                    &count) != 0)
+  if (!queries_ ||
+      queries_.capture(reinterpret_cast<void *>(stream), &status, &id, &graph, &nodes, &count) != 0)
     return 0;
   return count == 1 && nodes ? reinterpret_cast<uint64_t>(nodes[0]) : 0;
 }

@@ -1,6 +1,7 @@
 #include "triton.h"
 
 #include "base/child.h"
+#include "base/json_text.h"
 #include "base/temporary.h"
 #include "codeobj/finder.h"
 #include "codeobj/made_from.h"
@@ -65,7 +66,7 @@ fs::path tritonCache() {
 bool isFused(const fs::path &ir) {
   fs::path facts = ir;
   std::ifstream in(facts.replace_extension(".json"));
-  const auto metadata = nlohmann::json::parse(in, nullptr, false);
+  const auto metadata = parsedJson(std::string(std::istreambuf_iterator<char>(in), {}));
   if (!metadata.is_object()) return true;
   const auto fusion = metadata.find("enable_fp_fusion");
   return fusion == metadata.end() || !fusion->is_boolean() || fusion->get<bool>();

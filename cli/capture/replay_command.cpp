@@ -1,4 +1,5 @@
 // fadeprobe replay: decides where a capture is run again, and has it run there.
+#include "base/json_text.h"
 #include "capture/command.h"
 #include "captures/counted_version.h"
 #include "captures/listing.h"
@@ -54,13 +55,12 @@ void sayModel(const replay::Options &options) {
     return;
   }
   if (options.json)
-    fmt::print("{}\n", nlohmann::ordered_json{{"type", "model"},
-                                              {"version", 1},
-                                              {"code", options.code},
-                                              {"captured_ns", models->captured_ns},
-                                              {"ns", models->ns},
-                                              {"verdict", models->verdict}}
-                           .dump());
+    fmt::print("{}\n", jsonText(nlohmann::ordered_json{{"type", "model"},
+                                                       {"version", 1},
+                                                       {"code", options.code},
+                                                       {"captured_ns", models->captured_ns},
+                                                       {"ns", models->ns},
+                                                       {"verdict", models->verdict}}));
   else
     fmt::print("{}\n", models->verdict);
 }

@@ -1,5 +1,6 @@
 #include "check/baseline.h"
 
+#include "base/json_text.h"
 #include "base/messages.h"
 #include "check/causes.h"
 #include "checks/options.h"
@@ -77,7 +78,7 @@ Result<Baseline> Baseline::read(const std::string &path) {
   std::string line;
   for (unsigned number = 1; std::getline(in, line); ++number) {
     if (line.empty()) continue;
-    const auto json = nlohmann::json::parse(line, nullptr, false);
+    const auto json = parsedJson(line);
     const auto id = json.is_object() ? json.find("id") : json.end();
     if (!json.is_object() || id == json.end() || !id->is_string())
       return Error::of(

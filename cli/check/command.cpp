@@ -1,5 +1,6 @@
 #include "check/command.h"
 
+#include "base/json_text.h"
 #include "base/run_folder.h"
 #include "base/temporary.h"
 #include "base/write_file.h"
@@ -166,7 +167,7 @@ bool writePage(const CheckOptions &options, const FoundRun &run,
   log.checked_dispatches = run.dispatches;
   if (run.dispatches) log.notes.push_back(exactnessText(run.inexact));
   for (std::size_t i = 0; i < std::min(options.most, run.findings.size()); ++i)
-    log.errors.push_back(report::Json::parse(findingJson(run.findings[i])));
+    log.errors.push_back(parsedJson(findingJson(run.findings[i])));
   std::string title;
   for (const std::string &word : application) title += (title.empty() ? "" : " ") + word;
   if (!writeFile(options.report, report::htmlPage(report::pageData(log, {title, {}, nullptr}))))

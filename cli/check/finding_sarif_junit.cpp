@@ -1,5 +1,6 @@
 #include "check/finding_sarif_junit.h"
 
+#include "base/json_text.h"
 #include "base/markup.h"
 #include "check/advice.h"
 #include "check/finding_message.h"
@@ -76,7 +77,7 @@ std::string findingsSarif(const std::vector<FoundFinding> &findings, const std::
       {"runs",
        {{{"tool", {{"driver", {{"name", "fadeprobe"}, {"version", version}, {"rules", rules}}}}},
          {"results", results}}}}};
-  return document.dump(2, ' ', false, Sarif::error_handler_t::replace) + '\n';
+  return jsonText(document, 2) + '\n';
 }
 
 std::string findingsJunit(const std::vector<FoundFinding> &findings, const checks::Options &made) {

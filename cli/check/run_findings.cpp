@@ -1,5 +1,6 @@
 #include "check/run_findings.h"
 
+#include "base/json_text.h"
 #include "base/run_folder.h"
 #include "base/write_file.h"
 #include "check/baseline.h"
@@ -26,16 +27,14 @@ using Json = nlohmann::json;
 
 constexpr const char *kCheckFile = "/check.json", *kFindingsFile = "/findings.jsonl";
 
-std::string lineOf(const Json &json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
-}
+std::string lineOf(const Json &json) { return jsonText(json) + '\n'; }
 
 void writeFindings(const std::string &folder, FoundRun run) {
   groupByCause(run.findings);
   setIds(run.findings);
   std::string lines;
   for (const FoundFinding &f : run.findings) {
-    Json line = Json::parse(findingJson(f));
+    Json line = parsedJson(findingJson(f));
     line["text"] = findingText(f);
     lines += lineOf(line);
   }
@@ -93,7 +92,7 @@ std::string textIn(const Json &json, const char *name) {
 void readProcess(const std::string &folder, const std::optional<uint64_t> &rank, MergedRun &run) {
   std::ifstream about(folder + kCheckFile), file(folder + kFindingsFile);
   if (!about) return;
-  const Json checked = Json::parse(about, nullptr, false);
+  const Json checked = parsedJson(std::string(std::istreambuf_iterator<char>(about), {}));
   if (!checked.is_object() || !file) {
     run.problems.push_back(folder + ": check.json or findings.jsonl cannot be read");
     return;
@@ -106,7 +105,7 @@ void readProcess(const std::string &folder, const std::optional<uint64_t> &rank,
   std::size_t number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
-    Json json = Json::parse(line, nullptr, false);
+    Json json = parsedJson(line);
     const std::string id = json.is_object() ? textIn(json, "id") : "";
     if (id.empty()) {
       run.problems.push_back(
@@ -168,7 +167,7 @@ bool writePage(const CheckOptions &options, const MergedRun &run, const std::str
   log.checked_dispatches = run.dispatches;
   for (std::size_t at = 0; at < lines.size();) {
     const std::size_t end = lines.find('\n', at);
-    log.errors.push_back(report::Json::parse(lines.substr(at, end - at)));
+    log.errors.push_back(parsedJson(std::string_view(lines).substr(at, end - at)));
     at = end + 1;
   }
   return writeFile(options.report,

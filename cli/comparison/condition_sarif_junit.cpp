@@ -1,6 +1,7 @@
 // The outcome of conditions for other programs: JUnit's XML and SARIF 2.1.0.
 #include "comparison/condition.h"
 
+#include "base/json_text.h"
 #include "base/markup.h"
 
 #include <fmt/format.h>
@@ -112,7 +113,7 @@ std::string sarifText(const std::vector<Outcome> &outcomes, const std::string &v
        {{{"tool", {{"driver", {{"name", "fadeprobe"}, {"version", version}, {"rules", rules}}}}},
          {"logicalLocations", kernels.take()},
          {"results", results}}}}};
-  return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  return jsonText(document, 2) + '\n';
 }
 
 } // namespace fade::compare

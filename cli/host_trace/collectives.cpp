@@ -1,5 +1,6 @@
 #include "host_trace/collectives.h"
 
+#include "base/json_text.h"
 #include "host_trace/log_text.h"
 #include "host_trace/run_clocks.h"
 
@@ -55,7 +56,7 @@ using Meetings = std::map<std::tuple<std::string, std::string, uint64_t>, Meetin
 void readFile(const RunMember &member, std::size_t unit, int64_t offset, Meetings &meetings) {
   std::ifstream file(member.folder + kCollectivesFile);
   for (std::string line; std::getline(file, line);) {
-    const Json json = Json::parse(line, nullptr, false);
+    const Json json = parsedJson(line);
     if (!json.is_object() || json.value("type", "") != "collectives") continue;
     try {
       const std::string comm = json.at("comm");
@@ -145,12 +146,11 @@ Status writeCollectives(const std::vector<Range> &ranges, const std::string &fol
   const std::string path = folder + kCollectivesFile;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   for (const auto &[comm, lines] : by_comm)
-    file << Json{{"type", "collectives"},
-                 {"version", 1},
-                 {"comm", comm},
-                 {"functions", lines.functions},
-                 {"calls", lines.calls}}
-                .dump(-1, ' ', false, Json::error_handler_t::replace)
+    file << jsonText(Json{{"type", "collectives"},
+                          {"version", 1},
+                          {"comm", comm},
+                          {"functions", lines.functions},
+                          {"calls", lines.calls}})
          << '\n';
   file.close();
   if (!file) return Error{path, "", 0, "cannot be written"};

@@ -1,5 +1,6 @@
 #include "host_trace/run_summary.h"
 
+#include "base/json_text.h"
 #include "host_trace/line_file.h"
 
 #include <algorithm>
@@ -228,7 +229,7 @@ Result<RunProcess> readRunProcess(const std::string &folder) {
   const std::string path = folder + "/process.json";
   std::ifstream file(path);
   if (!file) return Error{path, "", 0, "no such file, or it cannot be read"};
-  const Json json = Json::parse(file, nullptr, false);
+  const Json json = parsedJson(std::string(std::istreambuf_iterator<char>(file), {}));
   try {
     if (json.is_object()) return processIn(json);
   } catch (const Json::exception &) { // a member of another type
@@ -275,7 +276,7 @@ Result<std::vector<ProcessSummary>> readSummaries(std::istream &file, const std:
   for (std::string line; std::getline(file, line); offset += line.size() + 1) {
     if (line.empty()) continue;
     const Error wrong{name, "", offset, "is not a line of a summary"};
-    const Json json = Json::parse(line, nullptr, false);
+    const Json json = parsedJson(line);
     if (!json.is_object()) return wrong;
     try {
       const std::string type = json.value("type", "");

@@ -1,6 +1,8 @@
 // JSON lines of fadeprobe trace, read back.
 #include "host_trace/trace_log.h"
 
+#include "base/json_text.h"
+
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -180,7 +182,7 @@ Result<TraceLog> readJsonLog(const std::string &path) {
   std::ifstream file(path);
   JsonLogReader reader;
   for (std::string text; std::getline(file, text);) {
-    const Json line = Json::parse(text, nullptr, false);
+    const Json line = parsedJson(text);
     if (line.is_object())
       reader.read(line);
     else

@@ -1,5 +1,7 @@
 #include "mcp/message.h"
 
+#include "base/json_text.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -100,7 +102,7 @@ ParsedLine parseLine(std::string_view line) {
         invalid(nullptr, kParseError, fmt::format("nested deeper than {}", kDeepestNesting)));
     return parsed;
   }
-  Json json = Json::parse(line, nullptr, false);
+  Json json = parsedOrderedJson(line);
   if (json.is_discarded()) {
     parsed.messages.push_back(invalid(nullptr, kParseError, "this line is not JSON"));
   } else if (!json.is_array()) {
@@ -116,8 +118,6 @@ ParsedLine parseLine(std::string_view line) {
   return parsed;
 }
 
-std::string lineOf(const Json &json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string lineOf(const Json &json) { return jsonText(json) + "\n"; }
 
 } // namespace fade::mcp

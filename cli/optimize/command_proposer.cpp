@@ -1,3 +1,4 @@
+#include "base/json_text.h"
 #include "base/supervised.h"
 #include "base/temporary.h"
 #include "optimize/proposer.h"
@@ -20,8 +21,7 @@ public:
 
   Result<Proposal> propose(const OrderedJson &request, const std::string &folder) override {
     const std::string question = folder + "/request.json", answer = folder + "/answer.json";
-    std::ofstream(question) << request.dump(-1, ' ', false, OrderedJson::error_handler_t::replace)
-                            << "\n";
+    std::ofstream(question) << jsonText(request) << "\n";
     // Its stdin is a file, and so is what it writes, up to what is read of it: nothing blocks, all
     // can be read later, and who never stops fills no disk. The command stands in lines of its own,
     // so that it may end with a comment.
@@ -40,7 +40,7 @@ public:
     if (end.signal != 0 || end.code != 0)
       return wrong(fmt::format("it ended with {} {}", end.signal ? "signal" : "exit code",
                                end.signal ? end.signal : end.code));
-    const OrderedJson object = OrderedJson::parse(contentsOf(answer), nullptr, false);
+    const OrderedJson object = parsedOrderedJson(contentsOf(answer));
     if (!object.is_object()) return wrong("its answer is not one JSON object");
     Proposal proposal;
     const auto stop = object.find("stop");

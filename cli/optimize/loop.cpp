@@ -1,5 +1,6 @@
 #include "optimize/loop.h"
 
+#include "base/json_text.h"
 #include "base/progress_line.h"
 #include "base/supervised.h"
 #include "base/temporary.h"
@@ -343,7 +344,7 @@ std::string OptimizeLoop::nameInPatch() const {
 
 void OptimizeLoop::write(const OrderedJson &line) {
   std::ofstream out(options_.output + "/ledger.jsonl", std::ios::app);
-  out << line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) << "\n";
+  out << jsonText(line) << "\n";
 }
 
 /// False if the source could not be written.

@@ -1,5 +1,6 @@
 #include "optimize/trial.h"
 
+#include "base/json_text.h"
 #include "base/supervised.h"
 #include "captures/counted_version.h"
 #include "profiles/profile.h"
@@ -21,7 +22,7 @@ constexpr const char *kSelf = "/proc/self/exe";
 std::vector<OrderedJson> objectsIn(std::istream &in) {
   std::vector<OrderedJson> objects;
   for (std::string line; std::getline(in, line);)
-    if (OrderedJson object = OrderedJson::parse(line, nullptr, false); object.is_object())
+    if (OrderedJson object = parsedOrderedJson(line); object.is_object())
       objects.push_back(std::move(object));
   return objects;
 }
@@ -44,8 +45,8 @@ std::string differencesText(const OrderedJson &check) {
     if (first.empty())
       for (const OrderedJson &example : difference.value("examples", OrderedJson::array())) {
         first =
-            fmt::format(", such as {} instead of {}", example.value("got", OrderedJson()).dump(),
-                        example.value("expected", OrderedJson()).dump());
+            fmt::format(", such as {} instead of {}", jsonText(example.value("got", OrderedJson())),
+                        jsonText(example.value("expected", OrderedJson())));
         break;
       }
   }

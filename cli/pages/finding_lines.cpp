@@ -1,5 +1,7 @@
 #include "pages/finding_lines.h"
 
+#include "base/json_text.h"
+
 namespace fade::report {
 namespace {
 
@@ -34,9 +36,7 @@ Json causesOf(const std::vector<Finding::Cause> &causes) {
   return out;
 }
 
-std::string lineOf(const Json &object) {
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
-}
+std::string lineOf(const Json &object) { return jsonText(object) + '\n'; }
 
 } // namespace
 

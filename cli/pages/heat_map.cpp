@@ -1,5 +1,7 @@
 #include "pages/heat_map.h"
 
+#include "base/json_text.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <unordered_map>
@@ -65,7 +67,7 @@ void HeatMap::placeDispatches() {
   std::unordered_map<uint64_t, const Dispatch *> known;
   for (const Dispatch &d : log_.dispatches) known[d.id] = &d;
   for (const std::string &line : log_.heatmaps) {
-    const Json object = Json::parse(line); // it was parsed once before
+    const Json object = parsedJson(line); // it was parsed once before
     Span span;
     span.line = &line;
     span.id = number(object, "dispatch_id");
@@ -210,7 +212,7 @@ Json HeatMap::make() {
   placeDispatches();
   for (const Span &span : spans_) {
     try {
-      add(span, Json::parse(*span.line));
+      add(span, parsedJson(*span.line));
     } catch (const std::invalid_argument &e) {
       log_.problems.push_back(fmt::format("the heatmap of dispatch {}: {}", span.id, e.what()));
     }

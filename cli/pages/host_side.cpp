@@ -1,5 +1,6 @@
 #include "pages/host_side.h"
 
+#include "base/json_text.h"
 #include "host_trace/dot_picture.h"
 #include "host_trace/nesting.h"
 #include "host_trace/operators.h"
@@ -225,7 +226,7 @@ bool isHostTrace(const std::string &path) {
   file.clear();
   file.seekg(0);
   if (first[0] != '{' || !std::getline(file, line)) return false;
-  const Json json = Json::parse(line, nullptr, false);
+  const Json json = parsedJson(line);
   if (!json.is_object()) return false;
   const auto type = json.find("type");
   return type != json.end() && (*type == "trace" || *type == "call");

@@ -2,6 +2,7 @@
 
 #include "analysis/findings.h"
 #include "analysis/sampled.h"
+#include "base/json_text.h"
 #include "kernels/kernel_facts.h"
 #include "kernels/listing.h"
 #include "pages/deaths.h"
@@ -400,7 +401,7 @@ Json pageData(RunLog &log, const PageOptions &options) {
 
 std::string scriptSafe(const Json &data) {
   // Source files may hold any bytes.
-  const std::string text = data.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = jsonText(data);
   std::string out;
   out.reserve(text.size() + text.size() / 16);
   for (std::size_t i = 0; i < text.size(); ++i) {

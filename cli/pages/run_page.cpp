@@ -1,5 +1,6 @@
 #include "pages/run_page.h"
 
+#include "base/json_text.h"
 #include "base/run_folder.h"
 #include "host_trace/collectives.h"
 #include "host_trace/run_clocks.h"
@@ -142,7 +143,7 @@ std::vector<RunAdvice> adviceOf(const host_trace::Run &run) {
   for (const host_trace::RunMember &member : run.members) {
     std::ifstream file(member.folder + "/advice.jsonl");
     for (std::string line; std::getline(file, line);) {
-      const Json json = Json::parse(line, nullptr, false);
+      const Json json = parsedJson(line);
       if (!json.is_object() || json.value("type", "") != "finding") continue;
       const std::string kernel = json.value("kernel", ""), cause = json.value("cause", "");
       const double gain = json.value("run_gain", 0.0);

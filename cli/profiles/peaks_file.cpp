@@ -1,6 +1,7 @@
 #include "profiles/peaks_file.h"
 
 #include "analysis/json_fields.h"
+#include "base/json_text.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -66,7 +67,7 @@ std::string lineOf(const MeasuredPeaks &peaks) {
                {"bytes", Json::object()}, {"flops", Json::object()}};
   for (const PeakField &field : kFields)
     if (peaks.*field.value > 0) line[field.group][field.name] = peaks.*field.value;
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return jsonText(line);
 }
 
 std::string usualPeaksFile() {
@@ -88,7 +89,8 @@ Result<std::vector<MeasuredPeaks>> readPeaks(const std::string &path) {
     if (text.find_first_not_of(" \t\r") == text.npos) continue;
     std::string why;
     try {
-      const Json line = Json::parse(text);
+      const Json line = parsedJson(text);
+      if (line.is_discarded()) throw std::invalid_argument("it is not JSON, or was cut off");
       if (!line.is_object()) throw std::invalid_argument("it is not a JSON object");
       all.push_back(peaksIn(line));
     } catch (const Json::exception &) {

@@ -2,6 +2,7 @@
 #include "profiles/profile.h"
 
 #include "analysis/json_fields.h"
+#include "base/json_text.h"
 #include "profiles/json_document.h"
 
 #include <algorithm>
@@ -403,9 +404,7 @@ OrderedJson criticalityOf(const ProfiledKernel &k) {
           {"gain_ns", gains}};
 }
 
-std::string textOf(const OrderedJson &object) {
-  return object.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
-}
+std::string textOf(const OrderedJson &object) { return jsonText(object); }
 
 } // namespace
 

@@ -1,6 +1,7 @@
 #include "profiles/thread_trace.h"
 
 #include "analysis/json_fields.h"
+#include "base/json_text.h"
 #include "codeobj/demangle.h"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ Result<Json> readJson(const fs::path &path) {
                                  error ? error.message() : std::strerror(errno)));
   if (size > kLargest)
     return Error::of(fmt::format("{} is too large: {} bytes", path.string(), size));
-  Json json = Json::parse(in, nullptr, false);
+  Json json = parsedJson(std::string(std::istreambuf_iterator<char>(in), {}));
   if (json.is_discarded())
     return Error::of(fmt::format("{} is not JSON, or was cut off", path.string()));
   return json;

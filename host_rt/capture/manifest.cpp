@@ -1,6 +1,7 @@
 #include "capture/manifest.h"
 
 #include "base/fnv1a.h"
+#include "base/json_text.h"
 #include "capture/json_fields.h"
 
 namespace fade::capture {
@@ -117,7 +118,7 @@ Result<Manifest> Manifest::parse(std::string_view text, const std::string &name)
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
     if (end == text.npos || has_ended) return Error{name, "", at, "it is cut short or too long"};
-    const Json json = Json::parse(text.substr(at, end - at), nullptr, false);
+    const Json json = parsedJson(text.substr(at, end - at));
     if (!json.is_object()) return Error{name, "", at, "a line is not a JSON object"};
     try {
       has_ended = readLine(json, text.substr(0, at), text.substr(at, end - at), manifest);

@@ -1,5 +1,6 @@
 #include "capture/perf_lab.h"
 
+#include "base/json_text.h"
 #include "capture/json_fields.h"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ Status readJson(const std::string &folder, const std::string &name, Use &&use) {
   const std::string path = folder + "/" + name;
   const auto text = FolderFile::readAll(folder, name, kJsonBytes);
   if (!text) return text.error();
-  const Json json = Json::parse(withoutLastComma(*text), nullptr, false);
+  const Json json = parsedJson(withoutLastComma(*text));
   if (!json.is_object()) return Error{path, "", 0, "it is not a JSON object"};
   try {
     use(json);
