@@ -25,7 +25,8 @@ CLI::App *addRewriteCommand(CLI::App &app, RewriteOptions &options) {
       ->add_option(
           "--instrument", options.instrument,
           "what kernels do: count how often blocks run (counts, default), record their entries "
-          "(blocks), record memory accesses (accesses); 'counts;accesses' does both")
+          "(blocks), record memory accesses (accesses) or add them up (summary); 'counts;accesses' "
+          "does both")
       ->type_name("MODE;MODE");
   command->add_option("-k,--kernels", options.kernels, "only kernels whose name matches")
       ->type_name("REGEX");

@@ -139,6 +139,9 @@ private:
       const auto more = nameOf(in_.src[1].index, dialect_.major());
       if (in_.src[1].kind != sim::Operand::Kind::sgpr || !more) return unknown();
       add(access.lines, *more, "0");
+    } else if (in_.offset >= 0) {
+      access.scalar_base = in_.src[0].index;
+      access.scalar_offset = static_cast<uint32_t>(in_.offset);
     }
     access.lines.push_back(fmt::format("v_and_b32_e32 {0}, -4, {0}", low()));
     access.may_be_argument = isLoad();

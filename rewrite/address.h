@@ -12,6 +12,9 @@ struct AccessAddress {
   bool may_be_private = false;  ///< a flat address, which may be one of scratch
   bool may_be_argument = false; ///< a load, which may be one of the kernel's arguments
   bool may_be_outside = false;  ///< of a buffer: see kOutside
+  /// A scalar load: the first register of its address, and the distance from there.
+  std::optional<unsigned> scalar_base{};
+  uint32_t scalar_offset = 0;
 };
 
 /// The upper half of addresses through buffer descriptors, which have 48 bits, for lanes outside of

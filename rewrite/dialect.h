@@ -52,6 +52,15 @@ public:
     return major_ >= 11 ? fmt::format("s_load_b{} {}, {}, {:#x}", 32 * count, to, base, offset)
                         : fmt::format("s_load_dwordx{} {}, {}, {:#x}", count, to, base, offset);
   }
+  /// From where a scalar register says, beyond the base.
+  std::string loadScalarsAt(unsigned count, const std::string &to, const std::string &base,
+                            unsigned offset) const {
+    return major_ >= 11
+               ? fmt::format("s_load_b{} {}, {}, s{}{}", 32 * count, to, base, offset,
+                             major_ >= 12 ? " offset:0x0" : "")
+               : fmt::format("s_load_dword{} {}, {}, s{}",
+                             count == 1 ? "" : fmt::format("x{}", count), to, base, offset);
+  }
   /// Of 64 bits.
   std::string load(unsigned to, unsigned at, unsigned base, unsigned offset, Scope scope) const {
     return fmt::format("{} {}, v{}, {} offset:{}{}",
@@ -76,6 +85,23 @@ public:
                        major_ >= 12 ? " scope:SCOPE_DEV" : "");
   }
   /// Of 32 bits.
+  std::string addTo32(unsigned at, unsigned from, unsigned base) const {
+    return fmt::format("{} v{}, v{}, {}{}",
+                       major_ >= 11 ? "global_atomic_add_u32" : "global_atomic_add", at, from,
+                       scalarPair(base), major_ >= 12 ? " scope:SCOPE_DEV" : "");
+  }
+  std::string orReturning32(unsigned to, unsigned at, unsigned from, unsigned base) const {
+    return fmt::format("{} v{}, v{}, v{}, {}{}",
+                       major_ >= 11 ? "global_atomic_or_b32" : "global_atomic_or", to, at, from,
+                       scalarPair(base), returning());
+  }
+  /// `from`: the new value, and behind it the one that is expected.
+  std::string swapIfReturning(unsigned to, unsigned at, unsigned from, unsigned base,
+                              unsigned offset) const {
+    return fmt::format("{} {}, v{}, v[{}:{}], {} offset:{}{}",
+                       major_ >= 11 ? "global_atomic_cmpswap_b64" : "global_atomic_cmpswap_x2",
+                       vectorPair(to), at, from, from + 3, scalarPair(base), offset, returning());
+  }
   std::string addReturning32(unsigned to, unsigned at, unsigned from, unsigned base,
                              unsigned offset) const {
     return fmt::format("{} v{}, v{}, v{}, {} offset:{}{}",

@@ -5,7 +5,7 @@
 //                                            each kernel that is left alone (name, tab, reason),
 //                                            then "done"; before, an empty line now and then
 //
-// WHAT is one or several of accesses, blocks and counts: counts;accesses.
+// WHAT is one or several of summary, accesses, blocks and counts: counts;accesses.
 // Exit code: 0 something was written, 1 nothing was, 2 it could not be done.
 #include "rewrite/rewrite.h"
 

@@ -29,10 +29,11 @@ struct RecordingRequest {
   const Program &program;
   struct Site {
     uint32_t number = 0, bytes = 0;
+    bool is_lds = false, is_atomic = false;
   };
   std::map<uint64_t, Site> sites;      ///< of accesses, by address
   std::map<uint64_t, uint32_t> blocks; ///< their sites, by address
-  uint32_t modes = 0;                  ///< FADE_MODE_ACCESSES, _BLOCKS, _COUNTS
+  uint32_t modes = 0;                  ///< FADE_MODE_ACCESSES, _SUMMARY, _BLOCKS, _COUNTS
   uint64_t module = 0;                 ///< id of their site table
   uint64_t address = 0;                ///< where the copy will be; a multiple of 256
 };

@@ -219,7 +219,9 @@ private:
   }
 
   Status addRecording(const Work &work, KernelOutcome &outcome) {
-    std::vector<std::byte> table = tableOfTwin(work.observed, work.twin, modes_, work.flags);
+    const uint32_t flags = (modes_ & FADE_MODE_SUMMARY) != 0 ? FADE_KERNEL_SUMS : 0;
+    std::vector<std::byte> table =
+        tableOfTwin(work.observed, work.twin, modes_, work.flags | flags);
     RecordingRequest request{.object = *object_,
                              .kernel = work.kernel,
                              .program = work.program,
@@ -253,7 +255,8 @@ private:
       fade_site site;
       std::memcpy(&site, table.data() + header.sites_offset + access.site * sizeof site,
                   sizeof site);
-      request.sites[address] = {access.site, site.size};
+      request.sites[address] = {access.site, site.size, site.space == FADE_SPACE_LDS,
+                                site.kind == FADE_SITE_ATOMIC};
     }
     return Done{};
   }

@@ -13,6 +13,7 @@ struct Mode {
   uint32_t bits;
 };
 constexpr std::array kModes = {
+    Mode{"summary", FADE_MODE_SUMMARY | FADE_MODE_ACCESSES},
     Mode{"accesses", FADE_MODE_ACCESSES},
     Mode{"blocks", FADE_MODE_BLOCKS},
     Mode{"counts", FADE_MODE_COUNTS},
@@ -35,19 +36,23 @@ Result<uint32_t> readRewriteModes(std::string_view text) {
     const auto mode = std::ranges::find(kModes, item, &Mode::name);
     if (mode == kModes.end())
       return Error::of("'" + std::string(item) +
-                       "' is none of accesses, blocks and counts, which finished code can be "
-                       "instrumented for");
+                       "' is none of summary, accesses, blocks and counts, which finished code "
+                       "can be instrumented for");
     modes |= mode->bits;
   }
-  if (modes == 0) return Error::of("no mode; known: accesses, blocks, counts");
+  if (modes == 0) return Error::of("no mode; known: summary, accesses, blocks, counts");
+  if ((modes & FADE_MODE_SUMMARY) != 0 && (modes & FADE_MODE_BLOCKS) != 0)
+    return Error::of("'summary' cannot be combined with blocks in finished code");
   return modes;
 }
 
 std::string rewriteModesText(uint32_t modes) {
   std::string text;
   for (const Mode &mode : kModes)
-    if ((modes & mode.bits) == mode.bits)
+    if ((modes & mode.bits) == mode.bits) {
       text += (text.empty() ? "" : ";") + std::string(mode.name);
+      modes &= ~mode.bits;
+    }
   return text;
 }
 

@@ -77,8 +77,8 @@ private:
   void addMemory(DispatchRecord &record) const;
   void noteForDeath(DeathWatch &deaths, HsaDispatch &live, const void *arguments) const;
   void swap(HsaDispatch &live, uint64_t ordinal);
-  bool wantsRecords() const;
-  CounterRoom roomForSums(const DispatchRecord &record, const KernelInfo &kernel) const;
+  bool countsBySite(const KernelInfo &kernel) const;
+  CounterRoom roomForSums(const DispatchRecord &record, const Replacement &choice) const;
   bool instrument(HsaDispatch &live, const Replacement &choice);
   bool observe(HsaDispatch &live);
   bool exchange(HsaDispatch &live, const Replacement &choice);
@@ -193,7 +193,7 @@ void DispatchRewrite::noteForDeath(DeathWatch &deaths, HsaDispatch &live,
   note.agent = queue_->agent->number;
   note.kernel = live.record->kernel;
   note.records = live.record->last;
-  note.adds_up = note.records && note.kernel && note.kernel->sums() && !wantsRecords();
+  note.adds_up = note.records && note.kernel && note.kernel->sums() && !runtime_.wantsRecords();
   for (std::size_t i = 0; i < 3; ++i) {
     note.grid[i] = static_cast<uint32_t>(live.record->view.grid[i]);
     note.workgroup[i] = static_cast<uint32_t>(live.record->view.workgroup[i]);
@@ -249,14 +249,6 @@ void DispatchRewrite::swap(HsaDispatch &live, uint64_t ordinal) {
   live.record->setVariant(choice.variant);
 }
 
-/// Whether a kernel that can add its accesses up is to record them: that depends on what the
-/// handlers take, and on what is to be known of each execution.
-bool DispatchRewrite::wantsRecords() const {
-  const Settings &settings = runtime_.settings();
-  return settings.stream || settings.lossy || settings.workgroups.sample_executions > 1 ||
-         !runtime_.analysis().takesSummaries();
-}
-
 /// By what irregular accesses are added up: as analyzers would.
 static uint32_t irregularFor(std::string_view target) {
   uint32_t line = kUsualLine, banks = kUsualBanks;
@@ -269,20 +261,26 @@ static uint32_t irregularFor(std::string_view target) {
   return FADE_IRREGULAR(shift(line), shift(banks));
 }
 
+bool DispatchRewrite::countsBySite(const KernelInfo &kernel) const {
+  return (kernel.modes() & FADE_MODE_COUNTS) != 0 ||
+         runtime_.settings().workgroups.sample_executions > 1;
+}
+
 /// What a kernel needs that can add its accesses up.
 CounterRoom DispatchRewrite::roomForSums(const DispatchRecord &record,
-                                         const KernelInfo &kernel) const {
-  const Settings &settings = runtime_.settings();
+                                         const Replacement &choice) const {
+  const KernelInfo &kernel = *choice.info;
   CounterRoom room;
-  room.by_site = settings.workgroups.sample_executions > 1 ? kernel.siteCount() : 0;
+  room.by_site = countsBySite(kernel) ? kernel.siteCount() : 0;
   room.request.site_count = kernel.siteCount();
   room.request.wave_size = 32; // of those that a kernel may have, the smaller
-  room.request.records_only = wantsRecords();
+  room.request.records_only = runtime_.wantsRecords();
   if (const GpuInfo *gpu = findGpu(kernel.target()); gpu && gpu->unit.line != 0)
     room.request.line = std::max<uint32_t>(room.request.line, gpu->unit.line);
   else
     room.request.line = kUsualLine;
-  if (!room.request.records_only && runtime_.analysis().takesSums())
+  // Rewritten kernels record what has no class.
+  if (!room.request.records_only && runtime_.analysis().takesSums() && !choice.was_rewritten)
     room.request.irregular = irregularFor(kernel.target());
   for (std::size_t i = 0; i < 3; ++i) {
     room.request.grid[i] = std::max<uint32_t>(record.view.grid[i], 1);
@@ -300,24 +298,22 @@ CounterRoom DispatchRewrite::roomForSums(const DispatchRecord &record,
 
 /// Gives the instrumented kernel a ring and its arguments.
 bool DispatchRewrite::instrument(HsaDispatch &live, const Replacement &choice) {
-  const bool counts = (choice.info->modes() & FADE_MODE_COUNTS) != 0 ||
-                      runtime_.settings().workgroups.sample_executions > 1;
+  const bool counts = countsBySite(*choice.info);
   addMemory(*live.record); // how accesses are added up depends on it
   HsaRing *ring = nullptr;
-  RingPool *rewritten = choice.was_rewritten && queue_->rings && !choice.info->hasNoStream()
-                            ? runtime_.rewrittenRings(*queue_->agent)
-                            : nullptr;
-  if (rewritten)
-    ring = rewritten->take(expectedBytes(), {.by_site = counts ? choice.info->siteCount() : 0,
-                                             .sample = live.record->sample});
-  else if (queue_->rings && choice.info->sums())
-    ring = queue_->rings->take(expectedBytes(), roomForSums(*live.record, *choice.info));
-  else if (queue_->rings && choice.info->hasNoStream())
-    ring = queue_->rings->take(0, {.copies = CounterCopies::of(choice.info->counterCount()),
-                                   .sample = live.record->sample});
-  else if (queue_->rings)
-    ring = queue_->rings->take(expectedBytes(), {.by_site = counts ? choice.info->siteCount() : 0,
-                                                 .sample = live.record->sample});
+  RingPool *rings = choice.was_rewritten && queue_->rings && !choice.info->hasNoStream()
+                        ? runtime_.rewrittenRings(*queue_->agent)
+                        : queue_->rings;
+  if (rings && choice.info->sums()) {
+    const CounterRoom room = roomForSums(*live.record, choice);
+    if (room.sums.copies == 0) return skip("it has too many waves for summaries"), false;
+    ring = rings->take(expectedBytes(), room);
+  } else if (rings && choice.info->hasNoStream())
+    ring = rings->take(0, {.copies = CounterCopies::of(choice.info->counterCount()),
+                           .sample = live.record->sample});
+  else if (rings)
+    ring = rings->take(expectedBytes(), {.by_site = counts ? choice.info->siteCount() : 0,
+                                         .sample = live.record->sample});
   const auto block = ring ? ring->kernargs(choice.twin_kernargs->size()) : std::span<uint8_t>();
   if (block.empty()) {
     skip(ring ? "no memory for its arguments" : whyNoRing(queue_->rings));

@@ -302,6 +302,11 @@ RingPool *Runtime::rewrittenRings(const Agent &gpu) {
   return ringsIn(rewritten_rings_, gpu, RingUse::rewritten);
 }
 
+bool Runtime::wantsRecords() const {
+  return settings_.stream || settings_.lossy || settings_.workgroups.sample_executions > 1 ||
+         !analysis_->takesSummaries();
+}
+
 uint32_t Runtime::rewriteFor() {
   (void)agents(); // the analyzers are there then
   const uint32_t needs = analysis_->needs();
@@ -311,6 +316,7 @@ uint32_t Runtime::rewriteFor() {
   uint32_t modes = 0;
   if ((needs & FADE_NEEDS_ACCESSES) != 0 || !settings_.record.empty()) modes |= FADE_MODE_ACCESSES;
   if (analysis_->needsBlockRecords()) modes |= FADE_MODE_BLOCKS;
+  if (modes == FADE_MODE_ACCESSES && !wantsRecords()) modes |= FADE_MODE_SUMMARY;
   // Who wants counts takes records of blocks as well.
   if (modes == 0 || ((needs & FADE_NEEDS_COUNTS) != 0 && (modes & FADE_MODE_BLOCKS) == 0))
     modes |= FADE_MODE_COUNTS;

@@ -108,6 +108,9 @@ public:
   ObservedKernels &observedKernels() { return observed_; }
   /// Null unless code objects are to be rewritten when they are loaded.
   RewrittenCode *rewrittenCode() { return rewritten_.get(); }
+  /// Whether kernels that can add their accesses up are to record them: that depends on what the
+  /// handlers take, and on what is to be known of each execution.
+  bool wantsRecords() const;
   /// What rewritten kernels are to do for the analyzers; 0: nothing that they need.
   uint32_t rewriteFor();
 

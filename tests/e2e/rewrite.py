@@ -11,6 +11,7 @@ import unittest
 import agreement
 import fade
 import observe
+import reports
 from fade import GPU, LIB, PROBE, program
 
 LEVELS = ["O0", "O1", "O2", "O3"]
@@ -26,7 +27,7 @@ def blocks(objects):
     return found
 
 
-class Tests(fade.Test):
+class Tests(reports.Test):
     def setUp(self):
         super().setUp()
         self.home = {"XDG_CACHE_HOME": self.path("cache")}
@@ -91,6 +92,40 @@ class Tests(fade.Test):
 
     def test_accesses_with_all_optimizations(self):
         self.check_accesses("O3", {"looking"})
+
+    def check_sums(self, name, *analyzers):
+        """Accesses that are added up on the GPU: the reports are those of the stream."""
+        app = program(name)
+        for gpu in self.gpus():
+            env = {**self.home, **gpu}
+            summed, streamed = (self.results(app, *analyzers, "--observe", "rewrite", *how, env=env) for how in ((), ("--stream",)))
+            self.assertEqual(summed.stdout, streamed.stdout)
+            self.assertGreater(len(self.reports(summed)), 16)
+            self.assertEqual(self.reports(summed), self.reports(streamed), env)
+            self.assertEqual(self.pages(summed), self.pages(streamed), env)
+            self.assertLess(1.5 * self.records(summed), self.records(streamed))
+            yield summed, env
+
+    def check_sums_of_all_kinds(self, name):
+        """The same, and what the software GPU sees."""
+        for analyzers in (reports.BOTH, ("-a", "MemoryAnalysis", "Heatmap")):
+            for summed, env in self.check_sums(name, *analyzers):
+                observed = self.results(program(name), *analyzers, "--observe", "gpu", env=env)
+                self.assertEqual(summed.stdout, observed.stdout)
+                self.assertEqual(self.numbers(summed), self.numbers(observed), env)
+                self.assertGreater(len(self.numbers(summed)), 60)
+
+    def test_sums_without_optimization(self):
+        self.assertEqual(len(list(self.check_sums("rewritten_O0", *reports.BOTH))), len(self.gpus()))
+
+    def test_sums_of_optimized_code(self):
+        self.assertEqual(len(list(self.check_sums("rewritten_O2", *reports.BOTH))), len(self.gpus()))
+
+    def test_sums_of_accesses_of_all_kinds_without_optimization(self):
+        self.check_sums_of_all_kinds("plain_corners_O0")
+
+    def test_sums_of_accesses_of_all_kinds(self):
+        self.check_sums_of_all_kinds("plain_corners_O2")
 
     def check_together(self, level, refused):
         """One run has counts and accesses: counts are those of the blocks, and the table of memory is what it is on the software GPU."""
@@ -187,15 +222,18 @@ class Tests(fade.Test):
         self.check_wait_states("BlockCounts")
 
     def test_recording_code_misses_no_wait_states(self):
+        self.check_wait_states("MemoryAnalysis", ["--stream"])
+
+    def test_summing_code_misses_no_wait_states(self):
         self.check_wait_states("MemoryAnalysis")
 
     def test_code_for_blocks_and_accesses_misses_no_wait_states(self):
         self.check_wait_states("MessageLogger")
 
-    def check_wait_states(self, handler):
+    def check_wait_states(self, handler, options=()):
         """Beyond those that the kernel itself misses: clang 19 does not wait for SALU results on gfx12."""
         app, hazards = program("rewritten_O2"), {"FADE_GPU_HAZARDS": "card"}
-        alone, result = self.software_gpu([app], hazards), self.rewritten(app, env=hazards, handler=handler)
+        alone, result = self.software_gpu([app], hazards), self.rewritten(app, options, env=hazards, handler=handler)
         self.assertEqual((alone.code, result.code), (0, 0))
         if not GPU.startswith("gfx12"):
             self.assertEqual((alone.said, result.said), ([], []))
@@ -232,7 +270,7 @@ class Tests(fade.Test):
     def test_the_command_refuses_what_it_cannot_do(self):
         result = self.bare([PROBE, "rewrite", program("rewritten_O2"), "-o", self.path("out"), "--instrument", "kernel"])
         self.assertEqual(result.code, 2)
-        self.assertEqual(result.stderr, "fadeprobe: rewrite: --instrument: 'kernel' is none of accesses, blocks and counts, which finished code can be instrumented for\n")
+        self.assertEqual(result.stderr, "fadeprobe: rewrite: --instrument: 'kernel' is none of summary, accesses, blocks and counts, which finished code can be instrumented for\n")
         result = self.bare([PROBE, "rewrite", "/etc/passwd", "-o", self.path("out")])
         self.assertEqual(result.code, 2)
         self.assertEqual(result.stderr, "fade: rewrite: /etc/passwd: no AMD GPU code was found\n")

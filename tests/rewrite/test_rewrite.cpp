@@ -102,8 +102,9 @@ TEST_P(Rewriting, KeepsTheArgumentsAndAddsOneBehindThem) {
   }
 }
 
-TEST_P(Rewriting, RecordsAccessesInWholeInstructions) {
-  const auto result = rewriteObject(open_object(sample(GetParam())), FADE_MODE_ACCESSES, all);
+/// Kernels of a code object whose twins record or add up accesses.
+void checkTwinsOfAccesses(const std::string &file, uint32_t modes, bool adds_up) {
+  const auto result = rewriteObject(open_object(file), modes, all);
   ASSERT_TRUE(result) << result.error().message();
   const auto object = reopen(*result);
   ASSERT_TRUE(object);
@@ -129,9 +130,22 @@ TEST_P(Rewriting, RecordsAccessesInWholeInstructions) {
          (*disassembler)
              ->disassemble(*object->code(twin->code_address, twin->code_size), twin->code_address))
       EXPECT_TRUE(instruction.valid()) << outcome.name << ": " << instruction.text;
-    EXPECT_TRUE(sites->findKernel(*index)) << outcome.name;
+    const auto *of_twin = sites->findKernel(*index);
+    ASSERT_TRUE(of_twin) << outcome.name;
+    const auto &kernels = of_twin->module->kernels();
+    const bool is_so = std::ranges::all_of(
+        kernels, [](const auto &kernel) { return (kernel.flags & FADE_KERNEL_SUMS) != 0; });
+    EXPECT_EQ(is_so, adds_up) << outcome.name;
   }
   EXPECT_GT(recorded, 0u);
+}
+
+TEST_P(Rewriting, RecordsAccessesInWholeInstructions) {
+  checkTwinsOfAccesses(sample(GetParam()), FADE_MODE_ACCESSES, false);
+}
+
+TEST_P(Rewriting, AddsAccessesUpInWholeInstructions) {
+  checkTwinsOfAccesses(sample(GetParam()), FADE_MODE_ACCESSES | FADE_MODE_SUMMARY, true);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Rewriting,
