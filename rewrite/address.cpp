@@ -152,7 +152,7 @@ private:
   /// so.
   Result<std::vector<AccessAddress>> buffer() const {
     const std::string &name = i_.mnemonic;
-    for (const char *other : {"format", "cmpswap", "lds", "addtid"})
+    for (const char *other : {"format", "lds", "addtid"})
       if (has(name, other)) return unknown();
     if (in_.lds || in_.idxen || in_.src[2].kind != sim::Operand::Kind::sgpr || bytes_ == 0)
       return unknown();

@@ -161,6 +161,12 @@ public:
     if (out_.vector_registers != 0 && !launch_.fits(first_vector_ + out_.vector_registers))
       return Error::of("with more vector registers its workgroups would not fit");
     if (auto status = checkClauses(); !status) return std::move(status).error();
+    const auto uses_vectors = [&](uint64_t address) {
+      const auto at = by_place_.find(address);
+      return at != by_place_.end() && isInLane(counters_[at->second].kind);
+    };
+    if (auto status = in_.program.checkIndexing(uses_vectors); !status)
+      return std::move(status).error();
     writeEntry();
     for (const auto &[address, i] : in_.program.instructions)
       if (i.flow == Flow::end) last_end_ = address;

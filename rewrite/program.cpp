@@ -531,6 +531,17 @@ std::vector<uint64_t> Program::successors(const Instruction &i) const {
   return all;
 }
 
+Status Program::checkIndexing(const std::function<bool(uint64_t)> &isPlace) const {
+  bool is_on = false;
+  for (const auto &[address, i] : instructions) {
+    if (i.mnemonic == "s_set_gpr_idx_on") is_on = true;
+    if (i.mnemonic == "s_set_gpr_idx_off") is_on = false;
+    if (is_on && (isPlace(address) || i.flow != Flow::next))
+      return refusal(address, i.mnemonic + " while registers are indexed");
+  }
+  return Done{};
+}
+
 std::bitset<128> Program::used() const {
   std::bitset<128> all;
   for (const auto &[address, i] : instructions) all |= i.reads | i.writes;

@@ -8,6 +8,7 @@
 #include "isa/arch.h"
 
 #include <bitset>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -74,6 +75,9 @@ struct Program {
   std::set<uint64_t> reachedFrom(std::vector<uint64_t> to_do) const;
   /// Addresses before which SCC holds something that is read later.
   std::map<uint64_t, bool> sccLiveness() const;
+  /// gfx9: between s_set_gpr_idx_on and _off vector instructions mean other registers. An error if
+  /// there is such a place there, or control goes elsewhere.
+  Status checkIndexing(const std::function<bool(uint64_t)> &isPlace) const;
   /// Scalar registers that any instruction reads or writes.
   std::bitset<128> used() const;
 };

@@ -26,7 +26,8 @@ public:
   Result<RecordingCode> write() {
     if (auto status = launch_.check(); !status) return std::move(status).error();
     if (auto status = chooseRegisters(); !status) return std::move(status).error();
-    if (auto status = checkIndexing(); !status) return std::move(status).error();
+    const auto is_site = [&](uint64_t address) { return isSite(address); };
+    if (auto status = in_.program.checkIndexing(is_site); !status) return std::move(status).error();
     writeEntry();
     for (const auto &[address, i] : in_.program.instructions)
       if (auto status = writeInstruction(i); !status) return std::move(status).error();
@@ -132,19 +133,6 @@ private:
   /// Whether something is inserted there.
   bool isSite(uint64_t address) const {
     return in_.sites.contains(address) || in_.blocks.contains(address);
-  }
-
-  /// gfx9: between s_set_gpr_idx_on and _off vector instructions mean other registers.
-  Status checkIndexing() const {
-    bool is_on = false;
-    for (const auto &[address, i] : in_.program.instructions) {
-      if (i.mnemonic == "s_set_gpr_idx_on") is_on = true;
-      if (i.mnemonic == "s_set_gpr_idx_off") is_on = false;
-      if (is_on && (isSite(address) || i.flow != Flow::next))
-        return Error::of(
-            fmt::format("{} at {:#x} while registers are indexed", i.mnemonic, address));
-    }
-    return Done{};
   }
 
   /// Nothing can be inserted into a clause of memory instructions; without it they are the same.

@@ -144,7 +144,9 @@ private:
     if (object_->version() < 3) return Error::of("its code object is of version 2");
     constexpr uint32_t of_blocks = FADE_MODE_COUNTS | FADE_MODE_BLOCKS;
     auto observed = makeSites(*object_, lines(thread), reading.outcome.name,
-                              {.blocks = (modes_ & of_blocks) != 0, .instructions = false});
+                              {.blocks = (modes_ & of_blocks) != 0,
+                               .instructions = false,
+                               .access_places = (modes_ & ~of_blocks) != 0});
     if (!observed) return std::move(observed).error();
     auto program = readProgram(*object_, *kernel);
     if (!program) return std::move(program).error();

@@ -233,7 +233,7 @@ private:
     site.kernel = kernel_;
     site.block = block;
     if (shares_line && map_) site.flags |= FADE_SITE_SHARES_LINE;
-    table_.place(site, placeOf(instruction));
+    if (!is_access || parts_.access_places) table_.place(site, placeOf(instruction));
     const uint32_t index = table_.add(site);
     if (!is_access) return index;
     out_.accesses.push_back({instruction.address, index});

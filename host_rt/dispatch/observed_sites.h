@@ -18,6 +18,7 @@ constexpr uint64_t kLdsSide = 1;
 struct ObservedParts {
   bool blocks = false;       ///< of straight-line code
   bool instructions = false; ///< all of them
+  bool access_places = true; ///< where accesses are in the source
 };
 
 /// An address in the code object and what is there.

@@ -16,6 +16,36 @@ from fade import GPU, LIB, PROBE, program
 
 LEVELS = ["O0", "O1", "O2", "O3"]
 
+# Values in nearly all scalar registers, most of which hold the address of the next load.
+CROWDED = observe.ASSEMBLY.replace("rows", "crowded").replace(observe.ASSEMBLY.split("rows:\n")[1].split(".Lend:")[0], """
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v1, 2, v0
+  v_mov_b32_e32 v2, 0
+  s_waitcnt lgkmcnt(0)
+  .set n, 8
+  .rept 44
+  s_mov_b64 s[n:n+1], s[6:7]
+  .set n, n+2
+  .endr
+  .rept 6
+  s_movk_i32 s[n], 3*n
+  .set n, n+1
+  .endr
+  .set n, 8
+  .rept 44
+  global_load_dword v3, v1, s[n:n+1]
+  s_waitcnt vmcnt(0)
+  v_add_u32_e32 v2, v2, v3
+  .set n, n+2
+  .endr
+  .rept 6
+  v_add_u32_e32 v2, s[n], v2
+  .set n, n+1
+  .endr
+  global_store_dword v1, v2, s[4:5]
+  s_endpgm
+""").replace("next_free_sgpr 16", "next_free_sgpr 102")
+
 
 def blocks(objects):
     """kernel -> [(block, executions, lanes)], one for each dispatch in order."""
@@ -390,6 +420,25 @@ class Tests(reports.Test):
         result = self.probe(["--gpu", "gfx90a", "-i", "--observe", "rewrite", "-a", "BlockCounts"], app, env=self.home)
         self.assertEqual((result.code, result.stdout), (0, alone.stdout), result.stderr)
         self.assertEqual(blocks(result.objects()), {"rows": [[(0, 1, 64)]]})
+
+    @unittest.skipIf(observe.COMPILE == [""], observe.NO_COMPILER)
+    def test_registers_are_borrowed_where_the_kernel_leaves_too_few(self):
+        code, source = self.path("crowded.hsaco"), self.path("crowded.s")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(CROWDED)
+        subprocess.run([observe.CLANG, "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-x", "assembler", source, "-o", code], check=True)
+        made = self.bare([PROBE, "rewrite", code, "-o", self.path("out"), "--instrument", "accesses;blocks"])
+        self.assertLess(int(re.search(r"(\d+) more SGPRs", made.stdout)[1]), 10, made.stdout)
+        app, found = [program("module"), code, "crowded", 1, 64, 0, "p", "p"], []
+        total = sum(range(65, 16385)) + sum(44 * x + sum(3 * n for n in range(96, 102)) for x in range(1, 65))
+        for way in ("rewrite", "gpu"):
+            # Registers come back right before accesses that read them: wait states matter.
+            result = self.probe(["--gpu", "gfx90a", "-i", "--observe", way, "-a", "MessageLogger"], app, env={**self.home, "FADE_GPU_HAZARDS": "card"})
+            self.assertEqual((result.code, int(result.stdout)), (0, total))
+            self.assertNotIn("wait state", result.stderr)
+            found.append([(x["op"], x.get("function"), x["mask"], x.get("addresses")) for x in result.objects("access")])
+        self.assertEqual(len(found[0]), 45)
+        self.assertEqual(*found)
 
     def test_rewritten_code_is_kept(self):
         app = program("rewritten_O2")

@@ -92,6 +92,8 @@ __device__ Floats load4(Words buffer, int offset, int scalar_offset,
                         int cache) __asm("llvm.amdgcn.raw.buffer.load.v4f32");
 __device__ void store1(float value, Words buffer, int offset, int scalar_offset,
                        int cache) __asm("llvm.amdgcn.raw.buffer.store.f32");
+__device__ int compareAndSwap(int value, int expected, Words buffer, int offset, int scalar_offset,
+                              int cache) __asm("llvm.amdgcn.raw.buffer.atomic.cmpswap.i32");
 
 __device__ __forceinline__ Words bufferOf(const float *at, int n) {
 #if defined(__GFX9__)
@@ -110,7 +112,8 @@ __global__ void through_buffers(const float *in, float *out, int n, int first) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   const Words from = bufferOf(in, n), to = bufferOf(out, n);
   const Floats four = load4(from, i * 16, 0, 0); // three quarters of the lanes are outside
-  store1(four.x + four.w + load1(from, i * 4 + 20, first * 4, 0), to, i * 4, 0, 0);
+  const int before = compareAndSwap(1, 0, to, i * 4, 0, 0);
+  store1(four.x + four.w + load1(from, i * 4 + 20, first * 4, 0) + (before == 0), to, i * 4, 0, 0);
 }
 
 // What nobody can move.
