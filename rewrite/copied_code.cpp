@@ -1,8 +1,15 @@
 #include "rewrite/copied_code.h"
 
+#include <cstdlib>
 #include <cstring>
 
 namespace fade::rewrite {
+namespace {
+
+/// Of a branch, in bytes.
+constexpr int64_t kReach = int64_t{INT16_MAX} * 4;
+
+} // namespace
 
 void CopiedCode::put(const std::vector<std::string> &lines) {
   const std::vector<uint8_t> bytes = assemble_(lines);
@@ -52,14 +59,47 @@ uint32_t CopiedCode::word(uint32_t at) const {
   return value;
 }
 
-Status CopiedCode::connect() {
-  for (const Jump &jump : jumps_) {
-    const int64_t to = jump.is_own ? labels_.at(jump.target) : moved_.at(jump.target);
-    const int64_t distance = (to - jump.at - 4) / 4;
-    if (distance < INT16_MIN || distance > INT16_MAX)
-      return Error::of("a branch would be too long");
-    setWord(jump.at, (word(jump.at) & 0xffff0000u) | static_cast<uint16_t>(distance));
+void CopiedCode::putIsland() {
+  const std::size_t n = placed_.size();
+  Island &island = placed_.emplace_back(Island{here(), {}});
+  if (n >= islands_.targets.size()) islands_.targets.resize(n + 1);
+  for (const auto &[is_label, target] : islands_.targets[n]) {
+    island.branches[{is_label, target}] = here();
+    if (is_label)
+      jump("s_branch", target);
+    else
+      jumpToCopy("s_branch", target);
   }
+}
+
+std::optional<uint32_t> CopiedCode::islandFor(const Jump &jump, uint32_t to) {
+  constexpr int64_t margin = 8 << 10; // islands grow
+  std::optional<std::size_t> farthest;
+  for (std::size_t n = 0; n < placed_.size(); ++n) {
+    const uint32_t at = placed_[n].at;
+    const bool is_between = std::min(jump.at, to) < at && at < std::max(jump.at, to);
+    if (!is_between || std::abs(int64_t{at} - jump.at) > kReach - margin) continue;
+    if (!farthest || to > jump.at) farthest = n;
+  }
+  if (!farthest) return std::nullopt;
+  const Islands::Target target{jump.is_own, jump.target};
+  const auto found = placed_[*farthest].branches.find(target);
+  if (found != placed_[*farthest].branches.end()) return found->second;
+  islands_.targets[*farthest].insert(target);
+  islands_.has_more = true;
+  return jump.at;
+}
+
+Status CopiedCode::connect() {
+  islands_.has_more = false;
+  for (const Jump &jump : jumps_) {
+    std::optional<uint32_t> to = jump.is_own ? labels_.at(jump.target) : moved_.at(jump.target);
+    const auto distance = [&] { return int64_t{*to} - jump.at - 4; };
+    if (std::abs(distance()) > kReach) to = islandFor(jump, *to);
+    if (!to || std::abs(distance()) > kReach) return Error::of("a branch would be too long");
+    setWord(jump.at, (word(jump.at) & 0xffff0000u) | static_cast<uint16_t>(distance() / 4));
+  }
+  if (islands_.has_more) return Error::of("a branch would be too long");
   return Done{};
 }
 

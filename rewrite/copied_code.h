@@ -7,12 +7,22 @@
 
 namespace fade::rewrite {
 
+/// Branches reach 128 KiB. Longer ones go over islands in the code, where for each of them there is
+/// another branch. Which ones are needed is known when the code has been written, and written again
+/// with them.
+struct Islands {
+  using Target = std::pair<bool, uint64_t>; ///< a label, or an address of the original
+  std::vector<std::set<Target>> targets;    ///< by island
+  bool has_more = false;                    ///< than the code was written with
+};
+
 class CopiedCode {
 public:
   /// `address`: where the copy will be.
   CopiedCode(const codeobj::CodeObject &object, const Program &program, uint64_t address,
-             Assembler &assembler)
-      : object_(object), program_(program), address_(address), assemble_(assembler) {}
+             Assembler &assembler, Islands &islands)
+      : object_(object), program_(program), address_(address), assemble_(assembler),
+        islands_(islands) {}
 
   std::size_t size() const { return code_.size(); }
   uint64_t address() const { return address_ + code_.size(); } ///< of what is put next
@@ -25,6 +35,8 @@ public:
   /// A branch, or a call with all but its last operand: "s_call_b64 s[0:1],".
   void jump(const std::string &instruction, Label to);
   void jumpToCopy(const std::string &instruction, uint64_t original);
+  /// The next one; what is before must jump over it.
+  void putIsland();
 
   // What is copied, in the order of addresses.
   /// What is put from now on is executed before the instruction: jumps to it lead here.
@@ -48,12 +60,20 @@ private:
   uint32_t word(uint32_t at) const;
   void setWord(uint32_t at, uint32_t value);
   Status connect();
+  /// Where a jump goes that does not reach its target.
+  std::optional<uint32_t> islandFor(const Jump &jump, uint32_t to);
   Status moveAddresses();
 
   const codeobj::CodeObject &object_;
   const Program &program_;
   const uint64_t address_;
   Assembler &assemble_;
+  Islands &islands_;
+  struct Island {
+    uint32_t at = 0;
+    std::map<Islands::Target, uint32_t> branches;
+  };
+  std::vector<Island> placed_;
   std::vector<uint8_t> code_;
   std::vector<uint32_t> labels_;
   std::map<uint64_t, uint32_t> moved_;        ///< where jumps to an instruction go

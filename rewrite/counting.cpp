@@ -19,6 +19,8 @@ namespace {
 /// s0 to s7 hold nothing any more when a wave ends; counters are elsewhere.
 constexpr unsigned kScratchRegisters = 8;
 constexpr unsigned kEndRegisters = 4; ///< vector ones that are used when a wave ends
+/// Of the code, bytes: branches reach 128 KiB.
+constexpr std::size_t kIslandEvery = 96 << 10;
 
 // Kinds of counters, by what is known of their place.
 enum class Kind : uint8_t {
@@ -145,11 +147,11 @@ private:
 
 class Writer {
 public:
-  Writer(const CountingRequest &request, Assembler &assembler)
+  Writer(const CountingRequest &request, Assembler &assembler, Islands &islands)
       : in_(request), target_(request.object.target()),
         is_wave32_(request.kernel.descriptor.wavefront_size == 32),
         launch_(request.object, request.kernel),
-        copy_(request.object, request.program, request.address, assembler) {}
+        copy_(request.object, request.program, request.address, assembler, islands) {}
 
   Result<CountingCode> write() {
     if (auto status = launch_.check(); !status) return std::move(status).error();
@@ -468,6 +470,13 @@ private:
   }
 
   void writeInstruction(const Instruction &i) {
+    if (by_place_.contains(i.address) && copy_.size() - last_island_ > kIslandEvery) {
+      const CopiedCode::Label over = copy_.label();
+      copy_.jump("s_branch", over);
+      copy_.putIsland();
+      copy_.place(over);
+      last_island_ = copy_.size();
+    }
     copy_.beginAt(i);
     if (const auto at = by_place_.find(i.address); at != by_place_.end())
       copy_.put(countingLines(counters_[at->second]));
@@ -653,6 +662,7 @@ private:
   const bool is_wave32_;
   const LaunchRegisters launch_;
   CopiedCode copy_;
+  std::size_t last_island_ = 0;
   const CopiedCode::Label end_ = copy_.label();
   CountingCode out_;
   std::vector<Counter> counters_;
@@ -671,7 +681,12 @@ private:
 } // namespace
 
 Result<CountingCode> makeCounting(const CountingRequest &request, Assembler &assembler) {
-  return Writer(request, assembler).write();
+  constexpr int most_attempts = 16;
+  Islands islands;
+  for (int n = 1;; ++n) {
+    auto code = Writer(request, assembler, islands).write();
+    if (code || !islands.has_more || n == most_attempts) return code;
+  }
 }
 
 } // namespace fade::rewrite

@@ -16,9 +16,9 @@ constexpr std::size_t kRoutineEvery = 96 << 10;
 
 class RecordingWriter : SumText {
 public:
-  RecordingWriter(const RecordingRequest &request, Assembler &assembler)
+  RecordingWriter(const RecordingRequest &request, Assembler &assembler, Islands &islands)
       : SumText(Dialect(request.object.target(), request.kernel.descriptor.wavefront_size == 32),
-                CopiedCode(request.object, request.program, request.address, assembler),
+                CopiedCode(request.object, request.program, request.address, assembler, islands),
                 request.object, request.kernel, (request.modes & FADE_MODE_SUMMARY) != 0),
         in_(request), routine_(copy_.label()), block_routine_(copy_.label()),
         count_routine_(copy_.label()) {}
@@ -135,16 +135,22 @@ private:
     return in_.sites.contains(address) || in_.blocks.contains(address);
   }
 
+  uint64_t endOfClause(const Instruction &clause) const {
+    uint64_t at = clause.next();
+    for (unsigned n = 0; n <= (clause.word & 63); ++n) {
+      const auto next = in_.program.instructions.find(at);
+      if (next == in_.program.instructions.end()) break;
+      at = next->second.next();
+    }
+    return at;
+  }
   /// Nothing can be inserted into a clause of memory instructions; without it they are the same.
   bool isClauseWithSites(const Instruction &clause) const {
     if (clause.mnemonic != "s_clause") return false;
-    uint64_t at = clause.next();
-    for (unsigned n = 0; n <= (clause.word & 63); ++n) {
-      if (isSite(at)) return true;
-      const auto next = in_.program.instructions.find(at);
-      if (next == in_.program.instructions.end()) return false;
-      at = next->second.next();
-    }
+    const uint64_t end = endOfClause(clause);
+    for (auto at = in_.program.instructions.find(clause.next());
+         at != in_.program.instructions.end() && at->first < end; ++at)
+      if (isSite(at->first)) return true;
     return false;
   }
 
@@ -310,10 +316,11 @@ private:
   // Accesses.
 
   Status writeInstruction(const Instruction &i) {
-    if (copy_.size() - last_routine_ > kRoutineEvery) {
+    if (copy_.size() - last_routine_ > kRoutineEvery && i.address >= clause_end_) {
       const CopiedCode::Label over = copy_.label();
       copy_.jump("s_branch", over);
       writeRoutines();
+      copy_.putIsland();
       copy_.place(over);
     }
     copy_.beginAt(i);
@@ -321,6 +328,7 @@ private:
       callBlockRoutines(block->second);
     if (const auto site = in_.sites.find(i.address); site != in_.sites.end())
       if (auto status = callRoutine(i, site->second); !status) return status;
+    if (i.mnemonic == "s_clause" && !isClauseWithSites(i)) clause_end_ = endOfClause(i);
     if (isClauseWithSites(i))
       copy_.leaveOut(i);
     else if (in_.program.pointer_calls.contains(i.address))
@@ -476,6 +484,7 @@ private:
   CopiedCode::Label routine_, block_routine_, count_routine_;
   std::map<uint32_t, CopiedCode::Label> sum_routines_; ///< by what is known of accesses
   std::size_t last_routine_ = 0;
+  uint64_t clause_end_ = 0; ///< of the last one that stays
   RecordingCode out_;
   std::set<uint64_t> changed_arguments_; ///< where the address of arguments may be another
   std::bitset<128> used_, taken_, read_at_sites_;
@@ -484,7 +493,12 @@ private:
 } // namespace
 
 Result<RecordingCode> makeRecording(const RecordingRequest &request, Assembler &assembler) {
-  return RecordingWriter(request, assembler).write();
+  constexpr int most_attempts = 16;
+  Islands islands;
+  for (int n = 1;; ++n) {
+    auto code = RecordingWriter(request, assembler, islands).write();
+    if (code || !islands.has_more || n == most_attempts) return code;
+  }
 }
 
 } // namespace fade::rewrite

@@ -241,6 +241,18 @@ TEST(Rewrite, LeavesSccAloneWhereItIsReadLater) {
   EXPECT_TRUE(std::prev(branch)->starts_with("s_mov_b32")) << *std::prev(branch);
 }
 
+TEST(Rewrite, RegistersComeBackLongEnoughBeforeTheyAreRead) {
+  const auto result = rewriteObject(open_object(FADE_JUMPS), FADE_MODE_ACCESSES, all);
+  ASSERT_TRUE(result);
+  const auto lines = textOf(*reopen(*result), "__fade_borrows");
+  const auto back =
+      std::ranges::find_if(lines, [](const auto &line) { return line.starts_with("s_setpc_b64"); });
+  ASSERT_NE(back, lines.end());
+  // Memory instructions of gfx9 need five wait states behind what writes their scalar registers.
+  EXPECT_EQ(*std::prev(back), "s_nop 4");
+  EXPECT_TRUE(std::prev(back, 2)->starts_with("v_readlane_b32 s")) << *std::prev(back, 2);
+}
+
 TEST(Rewrite, RefusesOtherProcessorsAndInstrumentedCode) {
   const auto unknown =
       rewriteObject(open_object(sample("arguments-gfx900-v5")), FADE_MODE_COUNTS, all);

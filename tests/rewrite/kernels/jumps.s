@@ -102,6 +102,18 @@ kernel is_full
   s_endpgm
 end is_full
 
+; Leaves too few scalar registers for what records its load.
+kernel borrows
+  .set i, 8
+  .rept 94
+  s_mov_b32 s[i], 0
+  .set i, i + 1
+  .endr
+  global_load_dword v1, v0, s[20:21]
+  s_waitcnt vmcnt(0)
+  s_endpgm
+end borrows
+
 .amdgpu_metadata
 ---
 amdhsa.version: [ 1, 2 ]
