@@ -116,10 +116,11 @@ bool areNeighbors(const std::string &instruction) {
 }
 
 std::optional<codeobj::SourceArray> arrayOf(const codeobj::SourceMap &map, const FoundPlace &place,
-                                            const LineReader &line) {
+                                            const LineReader &line, std::optional<uint64_t> base) {
   const std::string &instruction = place.instruction;
   if (hasTwoAddresses(instruction) && !areNeighbors(instruction)) return std::nullopt;
-  if (place.is_near || !map.hasOwnPlace(place.raw.address)) return std::nullopt;
+  const bool is_own = map.hasOwnPlace(place.raw.address);
+  if (place.is_near || (!is_own && !base)) return std::nullopt;
   const auto kind = static_cast<AccessKind>(place.raw.kind);
   // HIP's atomics are functions in its headers.
   std::size_t frame = 0;
@@ -133,6 +134,7 @@ std::optional<codeobj::SourceArray> arrayOf(const codeobj::SourceMap &map, const
   auto array = map.array(place.raw.address, frame, name);
   // The source may be another one by now.
   if (array && line(array->file, array->line).find(name) == std::string::npos) return std::nullopt;
+  if (array && !is_own && (array->in_lds || array->address != *base)) return std::nullopt;
   return array;
 }
 

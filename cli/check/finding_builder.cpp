@@ -129,8 +129,10 @@ FoundFinding findingOf(const Span &span, const ArrayUse &use, const OutOfArray &
   return f;
 }
 
-/// The array that an instruction means, if that is certain.
-std::optional<codeobj::SourceArray> arrayAt(const Span &span, const LoadedCode &code) {
+/// The array that an instruction means, if that is certain. `base`: what its address is counted
+/// from, if it has no place of its own in the line table.
+std::optional<codeobj::SourceArray> arrayAt(const Span &span, const LoadedCode &code,
+                                            std::optional<uint64_t> base) {
   const Place &at = span.low;
   constexpr uint64_t longest = 20; // bytes of an instruction
   std::vector<codeobj::Instruction> instructions;
@@ -145,15 +147,15 @@ std::optional<codeobj::SourceArray> arrayAt(const Span &span, const LoadedCode &
     return !one.text.starts_with("ds_") &&
            codeobj::classify(one.text).memory != codeobj::MemoryOperation::None;
   };
-  if (instructions.size() > 1 && is_global(instructions[0]) && is_global(instructions[1]) &&
-      !code.map->hasOwnPlace(instructions[1].address))
+  if (!base && instructions.size() > 1 && is_global(instructions[0]) &&
+      is_global(instructions[1]) && !code.map->hasOwnPlace(instructions[1].address))
     return std::nullopt;
   FoundPlace place;
   place.raw = at;
   place.instruction = instructions[0].text;
   for (const codeobj::SourceFrame &frame : code.map->stack(at.address))
     place.stack.push_back({frame.function, frame.file, frame.line, frame.column});
-  return arrayOf(*code.map, place, wholeSourceLine);
+  return arrayOf(*code.map, place, wholeSourceLine, base);
 }
 
 /// Of what an instruction touched, a variable and the first byte behind its end.
@@ -170,8 +172,8 @@ std::vector<codeobj::Instruction> instructionsFrom(const LoadedCode &code, uint6
   return {};
 }
 
-/// The address that a scalar load's constant offset is counted from.
-std::optional<uint64_t> scalarBaseOf(const Place &at, const LoadedCode &code) {
+/// The address that a scalar load's constant offset, or a vector access's index, is counted from.
+std::optional<uint64_t> baseOf(const Place &at, const LoadedCode &code, bool is_scalar) {
   constexpr uint64_t furthest = 1 << 14;
   for (const codeobj::Symbol &symbol : code.object->symbols()) {
     if (symbol.type != STT_FUNC || at.address - symbol.value >= symbol.size ||
@@ -185,7 +187,7 @@ std::optional<uint64_t> scalarBaseOf(const Place &at, const LoadedCode &code) {
       texts.push_back(one.text), addresses.push_back(one.address);
     }
     if (addresses.empty() || addresses.back() != at.address) return std::nullopt;
-    return scalarBase(texts, addresses);
+    return is_scalar ? scalarBase(texts, addresses) : vectorBase(texts, addresses);
   }
   return std::nullopt;
 }
@@ -204,7 +206,7 @@ std::optional<OutOfVariable> outOfVariable(const Span &span, const LoadedCode &c
       return OutOfVariable{symbol, is_high, true};
   }
   if (span.lowest != span.highest) return std::nullopt;
-  const auto base = scalarBaseOf(span.low, code);
+  const auto base = baseOf(span.low, code, true);
   const codeobj::Symbol *meant = base ? variableAt(*code.object, *base) : nullptr;
   const uint64_t address = span.lowest - delta;
   if (!isProgram(meant) || address < meant->value + meant->size) return std::nullopt;
@@ -239,8 +241,9 @@ void readSpans(const FindingFile &file, CodeObjects &objects, codeobj::HostLines
     if (!code.object || !code.disassembler) continue;
     const bool in_lds = static_cast<AccessSpace>(span.space) == AccessSpace::lds;
     const uint64_t delta = in_lds ? 0 : file.code(span.low.code - 1).delta;
-    const bool has_place = code.map && code.map->hasOwnPlace(span.low.address);
-    auto array = has_place ? arrayAt(span, code) : std::nullopt;
+    const bool is_own = code.map && code.map->hasOwnPlace(span.low.address);
+    const auto base = in_lds || is_own || !code.map ? std::nullopt : baseOf(span.low, code, false);
+    auto array = is_own || base ? arrayAt(span, code, base) : std::nullopt;
     if (!array || array->in_lds != in_lds || array->element != span.size) {
       if (const auto out = in_lds ? std::nullopt : outOfVariable(span, code, delta))
         found.push_back(findingOf(span, *out, file, objects, lines));

@@ -32,5 +32,8 @@ bool isAcrossEnd(const VariableAccess &access, const Variable &variable,
 /// load, with it, and `addresses` of them.
 std::optional<uint64_t> scalarBase(const std::vector<std::string> &before,
                                    const std::vector<uint64_t> &addresses);
+/// The same of a vector access (global_*), to whose address lanes add their indices.
+std::optional<uint64_t> vectorBase(const std::vector<std::string> &before,
+                                   const std::vector<uint64_t> &addresses);
 
 } // namespace fade::cli

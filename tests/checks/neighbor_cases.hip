@@ -175,6 +175,22 @@ template <bool broken> __global__ void beyond_all(int n) {
   if (i < (broken ? 17 : 16)) last_of_all[i] = n; // finds: memory says: right after array last_of_all
 }
 
+// ---- loads that share their place in the line table with the computation of their address
+__device__ int table_of_16[16], behind_table[16];
+template <bool broken> __global__ void looks_up(int *out, int n) {
+  out[threadIdx.x] = table_of_16[threadIdx.x % n]; // finds: memory says: right after array table_of_16
+}
+__device__ float weights_of_16[16], behind_weights[16];
+template <bool broken> __global__ void weighs(float *out, int n) {
+  out[threadIdx.x] = behind_weights[threadIdx.x & 15] +
+                     weights_of_16[threadIdx.x % n] * 2; // finds: memory
+}
+// The compiler counts from before the table.
+__global__ void counts_from_before(const int *in, int *out) {
+  out[threadIdx.x] = behind_table[in[threadIdx.x] % 16 + 16 - 16] + behind_table[in[63] - 16];
+  out[threadIdx.x] += behind_table[in[threadIdx.x] - 16];
+}
+
 template <bool broken> int run() {
   Device<float> in(64), out(64);
   Device<unsigned> numbers(64), bins(64);
@@ -191,6 +207,11 @@ template <bool broken> int run() {
   ends<broken><<<1, 64>>>(ints.data, results.data);
   apply<broken><<<1, 64>>>(out.data, 3);
   beyond_all<broken><<<1, 32>>>(7);
+  looks_up<broken><<<1, 64>>>(results.data, broken ? 17 : 16);
+  weighs<broken><<<1, 64>>>(out.data, broken ? 17 : 16);
+  for (unsigned i = 0; i < 64; ++i) values[i] = 16 + i % 16;
+  HIP(hipMemcpy(numbers.data, values.data(), 256, hipMemcpyHostToDevice));
+  counts_from_before<<<1, 64>>>(reinterpret_cast<int *>(numbers.data), results.data);
   stencil<broken><<<1, 64>>>(in.data, out.data);
   by_four<broken><<<1, 64>>>(ints.data, results.data, broken ? 6 : 5);
   of_three<<<1, 64>>>(ints.data, results.data);

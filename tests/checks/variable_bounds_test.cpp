@@ -46,6 +46,35 @@ TEST(VariableBounds, BaseOfAScalarLoadIsAsComputedFromTheCode) {
   EXPECT_EQ(scalarBase(changed, {0x100, 0x104, 0x10c, 0x114, 0x118}), std::nullopt);
 }
 
+TEST(VariableBounds, BaseOfAVectorAccessIsWhatItsIndexIsAddedTo) {
+  const std::vector<uint64_t> at = {0x100, 0x104, 0x10c, 0x114, 0x118, 0x11c, 0x120, 0x124};
+  std::vector<std::string> code = {"s_getpc_b64 s[0:1]",
+                                   "s_add_u32 s0, s0, 0x2ae0",
+                                   "s_addc_u32 s1, s1, 0",
+                                   "v_mov_b32_e32 v4, s1",
+                                   "s_sub_i32 s1, 0, s2", // the upper half is somewhere else by now
+                                   "v_add_co_u32_e32 v2, vcc, s0, v2",
+                                   "v_addc_co_u32_e32 v3, vcc, v3, v4, vcc",
+                                   "global_load_dword v1, v[2:3], off"};
+  EXPECT_EQ(vectorBase(code, at), 0x104 + 0x2ae0);
+  code[7] = "global_store_dword v[2:3], v1, off";
+  EXPECT_EQ(vectorBase(code, at), 0x104 + 0x2ae0);
+  code[7] = "global_load_dword v1, v5, s[0:1] offset:4";
+  EXPECT_EQ(vectorBase(code, at), std::nullopt); // s0 is still there, but s_sub wrote s1
+  code[4] = "s_nop 0";
+  EXPECT_EQ(vectorBase(code, at), 0x104 + 0x2ae0);
+  code[7] = "global_load_dword v1, v[2:3], off";
+  code[5] = "v_lshl_add_u64 v[2:3], v[2:3], 2, s[0:1]";
+  code[6] = "s_nop 0";
+  EXPECT_EQ(vectorBase(code, at), 0x104 + 0x2ae0);
+  code[4] = "s_add_u32 s0, s0, 64";
+  EXPECT_EQ(vectorBase(code, at), std::nullopt);
+  code[4] = "s_swappc_b64 s[30:31], s[4:5]";
+  EXPECT_EQ(vectorBase(code, at), std::nullopt);
+  code[4] = "s_nop 0", code[5] = "v_add_co_u32_e32 v2, vcc, v6, v2";
+  EXPECT_EQ(vectorBase(code, at), std::nullopt);
+}
+
 TEST(VariableBounds, MessagesNameTheVariableThatIsHit) {
   FoundFinding f;
   f.raw.check = static_cast<uint32_t>(checks::Check::memory);
