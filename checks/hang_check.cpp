@@ -41,13 +41,18 @@ uint64_t valueIn(const ObservedMemory &memory, const ObservedGroup &group, Acces
   return value;
 }
 
-LastWrites::Write writeOf(const ObservedWave &wave, const ObservedAccess &access, unsigned lane) {
+LastWrites::Write writeOf(const ObservedWave &wave, uint64_t site, AccessKind kind, unsigned lane) {
   LastWrites::Write write;
-  write.site = access.pc;
+  write.site = site;
   std::copy_n(wave.group->id, 3, write.group);
   workItem(*wave.group, wave.number, wave.lanes, lane, write.item);
   write.wave = wave.number, write.lane = lane;
-  write.kind = access.kind;
+  write.kind = kind;
+  return write;
+}
+
+LastWrites::Write writeOf(const ObservedWave &wave, const ObservedAccess &access, unsigned lane) {
+  LastWrites::Write write = writeOf(wave, access.pc, access.kind, lane);
   write.of_one_lane = std::has_single_bit(access.lanes);
   return write;
 }
@@ -78,6 +83,25 @@ void WavePolls::note(const ObservedAccess &access) {
   ++place->times;
   place->last = loads_;
   place->lanes = access.lanes;
+  if (access.kind == AccessKind::atomic) noteAtomic(access);
+}
+
+void WavePolls::noteAtomic(const ObservedAccess &access) {
+  if (atomics_.site != access.pc) atomics_.site = access.pc, atomics_.lanes = 0;
+  atomics_.lanes |= access.lanes, atomics_.last = access.lanes;
+  for (uint64_t left = access.lanes; left; left &= left - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(left));
+    atomics_.address[lane] = access.address[lane];
+  }
+}
+
+std::optional<unsigned> WavePolls::laneBefore(const Poll &poll) const {
+  if (poll.kind != AccessKind::atomic || atomics_.site != poll.site) return std::nullopt;
+  for (uint64_t left = atomics_.lanes & ~atomics_.last; left; left &= left - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(left));
+    if (atomics_.address[lane] == poll.address) return lane;
+  }
+  return std::nullopt;
 }
 
 bool WavePolls::isRecent(const Poll &poll) const {
@@ -242,6 +266,18 @@ void reportHang(const std::vector<WaitingWave> &waves, const LastWrites &writes,
     });
     return found;
   };
+  // Of locks that lanes take at the same time, each another one, nobody remembers who has it.
+  const auto holderOf = [&](const WaitingWave &w, const WavePolls::Poll &poll) {
+    std::optional<LastWrites::Write> found;
+    const auto look = [&](const WaitingWave &one) {
+      if (found || !one.polls || poll.space != AccessSpace::global) return;
+      if (const auto lane = one.polls->laneBefore(poll))
+        found = writeOf(*one.wave.wave, poll.site, poll.kind, *lane);
+    };
+    look(w);
+    std::ranges::for_each(waves, look);
+    return found;
+  };
   std::map<uint64_t, std::pair<uint64_t, bool>> polled; ///< by site: an address, and whether others
   for (const WaitingWave &w : waves)
     if (const WavePolls::Poll *poll = pollOf(w)) {
@@ -283,8 +319,8 @@ void reportHang(const std::vector<WaitingWave> &waves, const LastWrites &writes,
         }
       const bool is_unknown = writes.hasForgotten(poll->space);
       Writer writer = is_unknown ? Writer::unknown : Writer::nobody;
-      const auto last =
-          is_unknown ? std::nullopt : writes.find(*wave.group, poll->space, poll->address);
+      auto last = is_unknown ? std::nullopt : writes.find(*wave.group, poll->space, poll->address);
+      if (!last) last = holderOf(w, *poll);
       if (last) {
         reporter.setSite(f.other, last->site);
         f.other.kind = static_cast<uint32_t>(last->kind);

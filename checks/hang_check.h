@@ -33,6 +33,10 @@ public:
   void note(const ObservedAccess &access);
   void branch() { ++branches_; }
 
+  /// A lane of this wave that made the atomic with which a place is polled there, and has left the
+  /// loop in which others of its wave are still: the one that has the lock.
+  std::optional<unsigned> laneBefore(const Poll &poll) const;
+
   /// What it polls at the moment, the most recent first; null if there is none.
   const Poll *current() const;
   template <class Visit> void each(Visit visit) const {
@@ -43,7 +47,15 @@ public:
 private:
   bool isRecent(const Poll &poll) const;
 
+  /// The atomic that was made last, and where each lane made it.
+  struct Atomics {
+    uint64_t site = 0, lanes = 0, last = 0; ///< lanes that made it ever, and the last time
+    std::array<uint64_t, 64> address{};
+  };
+  void noteAtomic(const ObservedAccess &access);
+
   std::array<Poll, 4> polls_{};
+  Atomics atomics_;
   uint64_t loads_ = 0;
   uint32_t branches_ = 0; ///< since the last load
 };

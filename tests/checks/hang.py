@@ -25,7 +25,7 @@ def check(kind, case, *options, patience="1"):
 
 text = pathlib.Path(source).read_text().splitlines()
 wanted = {number: match.group(1) for number, line in enumerate(text, 1) if (match := re.search(r"// waits: (.*)", line))}
-for case in ("lock_in_wave", "flag_never_set", "lock_kept", "two_locks", "flag_behind_barrier", "endless"):
+for case in ("lock_in_wave", "locks_in_wave", "flag_never_set", "lock_kept", "two_locks", "flag_behind_barrier", "endless"):
     run, found = check("broken", case)
     if run.returncode != 124 or run.stdout != "begun\n" or "nothing has moved for" not in run.stderr:
         problems.append(f"{case}: ended with {run.returncode} after {run.stdout!r}: {run.stderr}")

@@ -24,6 +24,32 @@ CASE(lock_in_wave, (int *lock, int *sum)) {
   }
 }
 
+// Locks of a table, which lanes of a wave take at the same time: those that got one wait for those that did not.
+CASE(locks_in_wave, (int *locks, int *heads, int *next)) {
+  const int at = threadIdx.x % 7;
+  if (broken) {
+    bool done = false;
+    while (!done)
+      if (atomicCAS(&locks[at], 0, 1) == 0) { // waits: of the same wave
+        __threadfence();
+        next[threadIdx.x] = heads[at];
+        heads[at] = threadIdx.x;
+        __threadfence();
+        atomicExch(&locks[at], 0);
+        done = true;
+      }
+  } else {
+    for (unsigned i = 0; i < warpSize; i++) {
+      if (threadIdx.x % warpSize != i) continue;
+      while (atomicCAS(&locks[at], 0, 1) != 0) {}
+      next[threadIdx.x] = heads[at];
+      heads[at] = threadIdx.x;
+      __threadfence();
+      atomicExch(&locks[at], 0);
+    }
+  }
+}
+
 // A flag that nobody sets: the workgroup that should has another condition.
 CASE(flag_never_set, (int *flag, int *out)) {
   if (blockIdx.x == 0) {
@@ -108,6 +134,7 @@ template <bool broken> void run(const std::string &name) {
   Device<int> memory(1024), out(1024);
   HIP(hipMemset(memory.data, 0, 4096));
   if (name == "lock_in_wave") lock_in_wave<broken><<<1, 64>>>(memory.data, memory.data + 64);
+  if (name == "locks_in_wave") locks_in_wave<broken><<<1, 32>>>(memory.data, memory.data + 64, out.data);
   if (name == "flag_never_set") flag_never_set<broken><<<2, 64>>>(memory.data, out.data);
   if (name == "lock_kept") lock_kept<broken><<<20, 64>>>(memory.data, out.data);
   if (name == "two_locks") two_locks<broken><<<2, 64>>>(memory.data, memory.data + 64);
