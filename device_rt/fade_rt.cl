@@ -351,29 +351,114 @@ INLINE u64 line_header(u32 site, i32 stride) {
                      at_most_one((u32)stride));
 }
 
-// Whether the lanes' addresses are on a line with the stride that the first two lanes have.
+// Whether the lanes' addresses are on a line with the stride of the first two lanes.
 INLINE bool is_line(group_t group, u64 address, i32 stride) {
   u32 lane = lane_id(), first = first_lane(group, lane);
   u64 on_line = first_lane64(group, address) + (u64)((i64)stride * (i32)(lane - first));
-  u64 odd = ((exec_register(group) >> first & 3) ^ 3) | ballot(group, address != on_line);
-  return is_empty(odd);
+  return is_empty(ballot(group, address != on_line));
 }
 
 // Mask and value of a record: 16 bytes, aligned to 8.
 typedef uint4 __attribute__((aligned(8))) middle_t;
 
+// The lower active lanes, shifted by the first.
+INLINE u32 from_first(group_t group, u32 first) {
+  u32 lanes = (u32)(exec_register(group) >> first);
+  // Without: 1 instruction more per record.
+  HIDE_UNIFORM(lanes);
+  return lanes;
+}
+// How far the first active lane's neighbour is away from it, 0 if it is not active. Then lanes are
+// on a line if they are all at one place, be it because there is only one.
+INLINE i32 stride_to_neighbor(group_t group, u64 address, u64 base, u32 first, u32 lanes) {
+  u32 stride = read_lane(group, (u32)address, first + 1) - (u32)base;
+  return (lanes & 2) != 0 ? (i32)stride : 0;
+}
+
+// What is known of an access whose lanes are not on a line; `bad`: lanes that are not where the
+// first two say.
+typedef struct {
+  u64 base;
+  u32 lane, first;
+  u32 lanes; // from_first()
+  u64 bad;
+} shape_t;
+
+INLINE void put_middle(__global char *record, uint4 middle) {
+  __global fade_record *r = (__global fade_record *)record;
+  if (stores_go_through()) {
+    put64(&r->mask, pair(middle.x, middle.y));
+    put64(&r->value, pair(middle.z, middle.w));
+  } else {
+    *(__global middle_t *)&r->mask = middle;
+  }
+}
+
+// A tile of rows, or lanes anywhere within 2 GiB, if the neighbour of the first lane is active and
+// no filter is in use: what choose_encoding() would choose, but nothing is found out twice, and
+// each has code of its own. False if it is something else. `middle` and `last`: mask and value,
+// wave and stride of the record.
+INLINE bool record_shape(group_t group, control_t control, u32 site, u64 address, shape_t shape,
+                         uint4 middle, uint2 last) {
+  u32 lanes = shape.lanes;
+  HIDE_UNIFORM(lanes);
+  if (LANES_WRITE_TOGETHER || (lanes & 2) == 0) return false;
+  bool is_first = shape.lane == shape.first;
+  u32 width = first_bit(shape.bad) - shape.first; // at least 2
+  // Of a width that is no power of two the rows are wrong, and not looked at.
+  u32 row_stride = read_lane(group, (u32)address, shape.first + width) - (u32)shape.base;
+  u32 r = shape.lane - shape.first, row = r >> first_bit(width), column = r & (width - 1);
+  u64 on_tile =
+      shape.base + (u64)((i64)(i32)last.y * (i32)column + (i64)(i32)row_stride * (i32)row);
+  if (is_empty((width & (width - 1)) | ballot(group, address != on_tile))) {
+    const u32 size = sizeof(fade_record) + sizeof(fade_tile);
+    if (is_first) {
+      __global char *at = ring_at(control, reserve(control, size));
+      put_middle(at, middle);
+      put64(&((__global fade_record *)at)->wave, pair(last.x, last.y));
+      put64(at + sizeof(fade_record), pair(row_stride, width));
+      release(group);
+      publish64(
+          at, FADE_HEADER(site, size / FADE_RECORD_ALIGN, FADE_RECORD_ACCESS, FADE_ENCODING_TILED));
+    }
+    return true;
+  }
+  u64 delta = address - shape.base;
+  u32 upper = (u32)((i32)delta >> 31);
+  HIDE_DIVERGENT(upper); // or it becomes an addition and a comparison of 64 bits
+  if (!is_empty(ballot(group, upper != (u32)(delta >> 32)))) return false;
+  // Half a word for each lane but the first, rounded up.
+  u32 words = sizeof(fade_record) / 8 + (u32)__builtin_popcountl(lanes_of(group)) / 2;
+  u32 position = 0;
+  if (is_first) position = reserve(control, words * 8);
+  __global char *at = ring_at(control, first_lane(group, position));
+  // The difference of the first lane is the zero before those of the others, in place of a stride.
+  // The ring has a zero behind them already.
+  FADE_STATIC_ASSERT(__builtin_offsetof(fade_record, extra) + 4 == sizeof(fade_record));
+  put32((__global u32 *)(at + __builtin_offsetof(fade_record, extra)) + rank_below(lanes_of(group)),
+        (u32)delta);
+  if (is_first) {
+    put_middle(at, middle);
+    put32(&((__global fade_record *)at)->wave, last.x);
+    release(group);
+    publish64(at, FADE_HEADER(site, words, FADE_RECORD_ACCESS, FADE_ENCODING_DELTA32));
+  }
+  return true;
+}
+
 // Any access. The common case takes as few instructions as possible: no filter is in use, and the
 // addresses are base + stride * lane from the first active lane and its neighbour on.
-INLINE void record_access(group_t group, control_t control, u32 wave, u32 site, u64 address) {
+INLINE void record_access(group_t group, control_t control, u32 wave, u32 site, u64 address,
+                          const bool flat) {
   u64 base = first_lane64(group, address);
   u32 lane = lane_id(), writer = first_lane(group, lane);
-  i32 stride = (i32)(read_lane(group, (u32)address, writer + 1) - (u32)base);
+  u32 lanes = from_first(group, writer);
+  i32 stride = stride_to_neighbor(group, address, base, writer, lanes);
   i64 to_first = (i64)stride * (i32)(writer - lane);
   // flags, data and capacity_mask in one load
   uint8 config = *(CONFIG_SPACE const uint8 *)config_of(control);
   u32 data_low = config.s2, data_high = config.s3, capacity_mask = config.s4;
-  u64 uncommon = config.s1 | ((exec_register(group) >> writer & 3) ^ 3) |
-                 ballot(group, address + (u64)to_first != base);
+  u64 uncommon = config.s1 | ballot(group, address + (u64)to_first != base);
   // What the common case stores is put side by side in vector registers here and not where it is
   // stored: scalar registers that live through the other case would be too many. Without: 8 bytes
   // of stack in __fade_rt_access_flat in wave64 (LLVM 15, 16 and 19).
@@ -385,7 +470,10 @@ INLINE void record_access(group_t group, control_t control, u32 wave, u32 site, 
   address = (u64)middle.w << 32 | middle.z, wave = last.x;
   if (!LIKELY(is_empty(uncommon))) {
     u32 flags = config_of(control)->flags;
-    if (LIKELY(flags == 0))
+    shape_t shape = {base, lane, writer, lanes, uncommon};
+    // Of flat ones it would take 8 bytes of stack in wave64 (LLVM 19).
+    if (LIKELY(flags == 0) &&
+        (flat || !LIKELY(record_shape(group, control, site, address, shape, middle, last))))
       write_access(group, control, wave, site, address, FADE_RECORD_ACCESS, 0, false);
     // An if-else would cost 1 instruction more per flat access on gfx1030 and gfx1100, and per
     // access with a ring in device memory on gfx90a and gfx1100.
@@ -413,12 +501,7 @@ INLINE void record_access(group_t group, control_t control, u32 wave, u32 site, 
     u32 offset = reserve(control, sizeof(fade_record)) & capacity_mask;
     __global char *data = (__global char *)((u64)data_high << 32 | data_low);
     __global fade_record *record = (__global fade_record *)(data + offset);
-    if (stores_go_through()) {
-      put64(&record->mask, pair(middle.x, middle.y));
-      put64(&record->value, pair(middle.z, middle.w));
-    } else {
-      *(__global middle_t *)&record->mask = middle;
-    }
+    put_middle((__global char *)record, middle);
     put64(&record->wave, pair(last.x, last.y));
     release(group);
     publish64(record, line_header(site, (i32)last.y));
@@ -433,7 +516,7 @@ ENTRY void __fade_rt_access(control_t control, u64 address, u32 site, u32 unused
   control = uniform_control(control); // first, to free its registers
   if (!is_traced(wave)) return;
   group_t group = enter(site);
-  record_access(group, control, wave, site, address);
+  record_access(group, control, wave, site, address, false);
   leave(group);
 }
 
@@ -445,7 +528,7 @@ ENTRY void __fade_rt_access_flat(control_t control, u64 address, u32 site, u32 u
   group_t all = enter(site);
   bool leaves = is_private(address);
   group_t group = part_of(all, leaves);
-  if (!leaves) record_access(group, control, wave, site, flat_address(address));
+  if (!leaves) record_access(group, control, wave, site, flat_address(address), true);
   leave(all);
 }
 

@@ -70,18 +70,15 @@ INLINE void record_unsummed(group_t group, table_t table, u64 address, u32 slot,
 
 // The most frequent kind of record, as record_access() writes it: no filter is in use, and
 // addresses are on a line from the first active lane and its neighbour on. False if it is another
-// one.
-INLINE bool record_line(group_t group, table_t table, control_t control, u64 address, u32 slot,
-                        u32 counter) {
+// one. With record_shape(): 8 bytes of stack in wave64 (LLVM 19).
+INLINE bool record_line(group_t group, control_t control, u64 address, u32 slot, u32 wave) {
   u64 base = first_lane64(group, address);
   u32 lane = lane_id(), writer = first_lane(group, lane);
-  i32 stride = (i32)(read_lane(group, (u32)address, writer + 1) - (u32)base);
-  u64 on_line = base + (u64)((i64)stride * (i32)(lane - writer));
-  u64 uncommon = config_of(control)->flags | ((exec_register(group) >> writer & 3) ^ 3) |
-                 ballot(group, address != on_line);
+  i32 stride = stride_to_neighbor(group, address, base, writer, from_first(group, writer));
+  i64 to_first = (i64)stride * (i32)(writer - lane);
+  u64 uncommon = config_of(control)->flags | ballot(group, address + (u64)to_first != base);
   if (!is_empty(uncommon)) return false;
-  shared_t shared = {lanes_of(group), LANES_WRITE_TOGETHER ? base : address,
-                     wave_at(table, counter), stride};
+  shared_t shared = {lanes_of(group), LANES_WRITE_TOGETHER ? base : address, wave, stride};
   write_record(group, control, shared, line_header(site_at(slot), stride), false);
   return true;
 }
@@ -346,11 +343,15 @@ INLINE u32 add_up(group_t group, table_t table, u64 address, u32 slot, u32 count
       return slot & FADE_SLOT_MASK;
     }
   }
-  control_t control = (control_t)summary_of(table)->control;
+  // control, waves and flags in one load, which the compiler would part
+  uint8 head = *(CONFIG_SPACE const uint8 *)summary_of(table);
+  HIDE_UNIFORM(head);
+  control_t control = (control_t)pair(head.s0, head.s1);
   if (control == 0) return NOT_TO_BE_KEPT;
-  u32 records_only = summary_of(table)->flags & FADE_SUMMARY_STREAM, place = 0;
+  u32 records_only = head.s7 & FADE_SUMMARY_STREAM, place = 0;
   // The wave has been announced then.
-  if (records_only == 0 || !record_line(group, table, control, address, slot, counter)) {
+  u32 wave = ((u32)(u64)table + counter - head.s2) / 4;
+  if (records_only == 0 || !record_line(group, control, address, slot, wave)) {
     forget_scalars(); // a slot that another wave has filled is seen the next time
     // Scalar registers are few from here on. Without: 8 bytes of stack (LLVM 19).
     table += divergent_zero();

@@ -1,4 +1,5 @@
-// What instrumentation costs, counted by the software GPU: the table of docs/cost.md.
+// What instrumentation costs, counted by the software GPU: the tables of
+// docs/evidence/instrumentation-cost.md.
 #include "cases.h"
 
 #include <fade/clone.h>
@@ -39,6 +40,38 @@ void measure(const std::string &arch, const std::string &kernel) {
   }
 }
 
+// Wave-instructions of a record, the call included: those of a twin less those of one that only
+// announces its waves.
+double ofRecord(const std::string &arch, const std::string &mode, const std::string &kernel,
+                const Stream &stream) {
+  constexpr uint32_t items = 256;
+  uint64_t counts[2];
+  std::size_t records = 0;
+  for (const bool with : {false, true}) {
+    Session session(
+        arch, KERNELS_DIR "/record-" + arch + "-" + mode + (with ? "-with" : "-without") + ".hsaco",
+        1);
+    Data data(session.device());
+    const Arguments out = Arguments().add(data.add(std::vector<int>(1024)));
+    const Recorded twin = session.runTwin({kernel, {items, 1, 1}, {64, 1, 1}}, out, stream);
+    counts[with] = instructions(twin.stats);
+    records = twin.accesses.size();
+  }
+  return double(counts[1] - counts[0]) / double(records);
+}
+
+void measureRecords(const std::string &arch) {
+  for (const char *kernel : {"one_store", "tile", "scattered", "half_scattered", "one_lane"}) {
+    Stream in_device_memory, all;
+    in_device_memory.flags = FADE_CONTROL_SEGMENTED;
+    all.records_only = true;
+    std::printf("| %s | %s | %.4g | %.4g | %.4g |\n", arch.c_str(), kernel,
+                ofRecord(arch, "accesses", kernel, {}),
+                ofRecord(arch, "accesses", kernel, in_device_memory),
+                ofRecord(arch, "summary", kernel, all));
+  }
+}
+
 } // namespace
 
 int main() {
@@ -48,4 +81,7 @@ int main() {
   for (const char *arch : {"gfx90a", "gfx942", "gfx1030"})
     for (const char *kernel : {"vadd", "transpose", "matmul", "spmv", "reduction"})
       measure(arch, kernel);
+  std::printf("\n| architecture | record | instructions | ring in device memory | of a `summary` "
+              "twin |\n|---|---|---|---|---|\n");
+  for (const char *arch : {"gfx90a", "gfx942", "gfx1030", "gfx1100"}) measureRecords(arch);
 }

@@ -170,6 +170,33 @@ TEST_P(CostLimits, AccessOfATwinThatCouldAddUpTakesAtMost150InstructionsToRecord
   EXPECT_LE(perAccess(cost), 150);
 }
 
+// Lanes that are not side by side. A twin that could add up takes a line and a single lane as
+// quickly; of others nothing is promised.
+TEST_P(CostLimits, TilesScatteredAndSingleLanesTakeFewInstructionsToRecord) {
+  const unsigned waves = items / GetParam().lanes;
+  const struct {
+    const char *mode, *kernel;
+    unsigned encoding, accesses;
+    double limit;
+  } kernels[] = {{"accesses", "tile", FADE_ENCODING_TILED, waves, 115},
+                 {"accesses", "scattered", FADE_ENCODING_DELTA32, waves, 140},
+                 {"accesses", "half_scattered", FADE_ENCODING_DELTA32, waves, 140},
+                 {"accesses", "one_lane", FADE_ENCODING_UNIFORM, items / 64, 70},
+                 {"summary", "one_lane", FADE_ENCODING_UNIFORM, items / 64, 150}};
+  for (const auto &k : kernels) {
+    Stream records;
+    records.records_only = k.mode == std::string("summary");
+    const Cost cost = measure(
+        k.mode, GetParam(), {k.kernel, {items, 1, 1}, {64, 1, 1}},
+        [](Data &d) { return buffers(d, 1, 1024); }, records);
+    EXPECT_EQ(cost.with.accesses.size(), k.accesses) << k.kernel;
+    for (const auto &access : cost.with.accesses)
+      EXPECT_EQ(access.encoding, k.encoding) << k.kernel;
+    EXPECT_LE(perAccess(cost), k.limit) << k.kernel;
+    std::cout << k.kernel << ", " << k.mode << ": " << perAccess(cost) << " instructions\n";
+  }
+}
+
 TEST_P(CostLimits, IrregularAccessTakes32BytesAndFourPerActiveLane) {
   for (const char *kernel : {"gather", "some_lanes_gather"}) {
     const Cost cost =

@@ -54,6 +54,29 @@ KERNEL some_lanes_gather(const int *where, int *out, int n) {
     out[where[i]] = 1;
 }
 
+// One access each of lanes that are not on one line: in rows of a matrix, scattered, alone.
+KERNEL tile(int *out) {
+  int i = globalId();
+  out[i % 16 + i / 16 * 20] = i;
+}
+
+KERNEL scattered(int *out) {
+  int i = globalId();
+  out[(i * 0x9e3779b1u) >> 23] = 1;
+}
+
+KERNEL half_scattered(int *out) {
+  unsigned i = globalId(), hash = i * 0x9e3779b1u;
+  if (i % 32 < 2 || (hash >> 15 & 1))
+    out[hash >> 23] = 1;
+}
+
+KERNEL one_lane(int *out) {
+  int i = globalId();
+  if (i % 64 == 7)
+    out[i] = i;
+}
+
 // Branches and loops, for block counts.
 KERNEL blocks(const int *in, int *out, int n) {
   int i = globalId(), v = in[i];
