@@ -24,7 +24,8 @@ CLI::App *addRewriteCommand(CLI::App &app, RewriteOptions &options) {
   command
       ->add_option(
           "--instrument", options.instrument,
-          "what kernels do: count how often blocks run (counts, default), record their entries "
+          "what kernels do: count how often blocks run (counts, default), with clocks (times), "
+          "record their entries "
           "(blocks), record memory accesses (accesses) or add them up (summary); 'counts;accesses' "
           "does both")
       ->type_name("MODE;MODE");

@@ -1,5 +1,6 @@
 #include "rewrite/counting.h"
 
+#include "rewrite/block_times.h"
 #include "rewrite/copied_code.h"
 #include "rewrite/pointer_calls.h"
 
@@ -150,7 +151,7 @@ public:
   Writer(const CountingRequest &request, Assembler &assembler, Islands &islands)
       : in_(request), target_(request.object.target()),
         is_wave32_(request.kernel.descriptor.wavefront_size == 32),
-        launch_(request.object, request.kernel),
+        launch_(request.object, request.kernel), times_(Dialect(target_, is_wave32_)),
         copy_(request.object, request.program, request.address, assembler, islands) {}
 
   Result<CountingCode> write() {
@@ -192,6 +193,7 @@ private:
     const uint64_t entry = in_.program.entries.front();
     for (const uint64_t place : in_.places) {
       if (!in_.program.instructions.contains(place)) continue;
+      blocks_[place] = {place, places.isInLoop(place)};
       if (place == entry && in_.program.entries.size() == 1 && !places.isJumpedTo(entry)) {
         counts_entry_ = true;
         continue;
@@ -241,7 +243,7 @@ private:
 
   Status chooseRegisters() {
     first_vector_ = std::max(launch_.firstVector(callsPointers()), kEndRegisters);
-    if (counters_.empty()) return Done{};
+    if (counters_.empty() && !in_.has_times) return Done{};
     const std::bitset<128> used = in_.program.used();
     const unsigned limit = launch_.scalarLimit();
     std::vector<unsigned> free;
@@ -270,7 +272,8 @@ private:
     } else {
       std::erase_if(free, [&](unsigned r) { return r == arguments_ || r == arguments_ + 1; });
     }
-    if (std::ranges::any_of(counters_, [&](const Counter &c) { return needsScc(c); }))
+    if (in_.has_times ||
+        std::ranges::any_of(counters_, [&](const Counter &c) { return needsScc(c); }))
       saved_scc_ = take();
     if (callsPointers()) left_ = take();
     temporary_ = take();
@@ -298,7 +301,21 @@ private:
         static_cast<unsigned>(taken + (saves_arguments_ ? 2 : 0) + (in_lanes_ ? 2 : 0));
     highest_ = std::max(saves_arguments_ ? arguments_ + 1 : 0, in_lanes_ ? *in_lanes_ + 1 : 0);
     for (std::size_t i = 0; i < taken; ++i) highest_ = std::max(highest_, free[i]);
+    if (in_.has_times) chooseTimes(free, taken);
     return Done{};
+  }
+  /// Out of the registers that counters have left.
+  void chooseTimes(std::vector<unsigned> &free, std::size_t first) {
+    std::vector<BlockTimes::Block> blocks;
+    for (const auto &[place, block] : blocks_) blocks.push_back(block);
+    times_.choose(std::move(blocks), [&] {
+      const auto pair = pairFrom(free, std::min(first, free.size()));
+      if (pair) {
+        highest_ = std::max(highest_, *pair + 1);
+        out_.registers += 2;
+      }
+      return pair;
+    });
   }
 
   /// Nothing can be inserted into a clause of memory instructions.
@@ -307,7 +324,7 @@ private:
       if (i.mnemonic != "s_clause") continue;
       uint64_t at = i.next();
       for (unsigned n = 0; n <= (i.word & 63); ++n) {
-        if (by_place_.contains(at))
+        if (by_place_.contains(at) || (in_.has_times && blocks_.contains(at)))
           return Error::of(fmt::format("a block begins in a clause at {:#x}", at));
         const auto next = in_.program.instructions.find(at);
         if (next == in_.program.instructions.end()) break;
@@ -343,8 +360,9 @@ private:
     }
     constexpr std::size_t most = 8; // beyond that, one of them is seldom whole
     out_.counts_missing =
-        !counters_.empty() && counters_.size() <= most && !callsPointers() &&
+        !counters_.empty() && times_.empty() && counters_.size() <= most && !callsPointers() &&
         std::ranges::all_of(counters_, [](const Counter &c) { return c.kind == Kind::once; });
+    for (const auto &[place, sum] : times_.sums()) out_.times[place] = out_.counter_count++;
   }
 
   // Writing.
@@ -392,6 +410,7 @@ private:
       if (c.kind != Kind::once) values.insert(c.executions);
       if (c.kind != Kind::uniform) values.insert(c.lanes);
     }
+    for (const auto &[place, sum] : times_.sums()) values.insert({sum, sum + 1});
     for (auto at = values.begin(); at != values.end(); ++at) {
       const bool is_pair = *at % 2 == 0 && values.contains(*at + 1);
       lines.push_back(is_pair ? fmt::format("s_mov_b64 {}, 0", pairOf(*at))
@@ -469,7 +488,28 @@ private:
     return lines;
   }
 
+  /// Where a block ends that has a clock, before an instruction.
+  void stopClock(const Instruction &i) {
+    if (!timed_) return;
+    const auto at = live_scc_.find(i.address);
+    const bool is_live = at == live_scc_.end() || at->second;
+    if (is_live) copy_.put({fmt::format("s_cselect_b32 s{}, 1, 0", *saved_scc_)});
+    copy_.put(times_.stop(*timed_));
+    if (is_live) copy_.put({fmt::format("s_cmp_lg_u32 s{}, 0", *saved_scc_)});
+  }
+  /// And where one begins. Blocks go on behind calls.
+  void startClock(const Instruction &i) {
+    if (const auto at = times_.sums().find(i.address); at != times_.sums().end())
+      timed_ = at->second;
+    if (timed_ && (blocks_.contains(i.address) || is_behind_call_)) copy_.put(times_.start());
+  }
+
   void writeInstruction(const Instruction &i) {
+    const bool is_block = blocks_.contains(i.address);
+    if (is_block) {
+      if (!is_behind_call_) stopClock(i); // on the way from the one before
+      timed_.reset();
+    }
     if (by_place_.contains(i.address) && copy_.size() - last_island_ > kIslandEvery) {
       const CopiedCode::Label over = copy_.label();
       copy_.jump("s_branch", over);
@@ -477,9 +517,17 @@ private:
       copy_.place(over);
       last_island_ = copy_.size();
     }
+    copyInstruction(i);
+    is_behind_call_ = i.flow == Flow::call;
+    if (i.flow != Flow::next && i.flow != Flow::call) timed_.reset();
+  }
+
+  void copyInstruction(const Instruction &i) {
     copy_.beginAt(i);
     if (const auto at = by_place_.find(i.address); at != by_place_.end())
       copy_.put(countingLines(counters_[at->second]));
+    startClock(i);
+    if (i.flow != Flow::next) stopClock(i);
     has_matrix_ |= i.is_matrix;
     if (i.ends_registers || i.flow == Flow::end) {
       copy_.leaveOut(i); // registers are needed until the counters are written
@@ -568,6 +616,28 @@ private:
     lines.push_back(fmt::format("{} v0, v[2:3], s[4:5]", atomic));
   }
 
+  /// Adds clocks to memory. `skipped`: counters that lie before.
+  void addTimes(std::size_t skipped, std::vector<std::string> &lines) const {
+    std::vector<unsigned> sums;
+    for (const auto &[place, sum] : times_.sums()) sums.push_back(sum);
+    for (std::size_t first = 0, count = 0; first < sums.size(); first += count) {
+      count = std::min<std::size_t>(waveSize(), sums.size() - first);
+      lines.insert(lines.end(),
+                   {fmt::format("s_add_u32 s4, s4, {}", skipped * sizeof(fade_counter)),
+                    "s_addc_u32 s5, s5, 0", execTo("-1")});
+      waitForScalars(lines);
+      for (std::size_t n = 0; n < count; ++n)
+        lines.insert(lines.end(),
+                     {fmt::format("v_writelane_b32 v2, s{}, {}", sums[first + n], n),
+                      fmt::format("v_writelane_b32 v3, s{}, {}", sums[first + n] + 1, n)});
+      lines.insert(lines.end(), {lanesFrom(0, count), fmt::format("{} v0, v[2:3], s[4:5]",
+                                                                  target_.version.major >= 11
+                                                                      ? "global_atomic_add_u64"
+                                                                      : "global_atomic_add_x2")});
+      skipped = count;
+    }
+  }
+
   /// Waits for loads, all of them or those by the scalar unit.
   void waitForLoads(bool is_scalar, std::vector<std::string> &lines) const {
     if (target_.version.major < 12) {
@@ -600,7 +670,7 @@ private:
     copy_.place(end_);
     std::vector<std::string> lines;
     if (out_.counts_missing) leaveIfNothingIsMissing();
-    if (!counters_.empty()) {
+    if (!counters_.empty() || !times_.empty()) {
       const bool is_gfx11 = target_.version.major >= 11;
       // The copy of the counters that this wave adds to follows from the compute unit it is on.
       const char *place =
@@ -652,6 +722,7 @@ private:
         addToMemory(batch, lines);
         done = batch.size();
       }
+      addTimes(done + (counts_entry_ ? 1 : 0), lines);
     }
     lines.push_back("s_endpgm");
     copy_.put(lines);
@@ -661,6 +732,7 @@ private:
   const codeobj::Target &target_;
   const bool is_wave32_;
   const LaunchRegisters launch_;
+  BlockTimes times_;
   CopiedCode copy_;
   std::size_t last_island_ = 0;
   const CopiedCode::Label end_ = copy_.label();
@@ -668,6 +740,9 @@ private:
   std::vector<Counter> counters_;
   std::map<uint64_t, std::size_t> by_place_;
   std::map<uint64_t, bool> live_scc_;
+  std::map<uint64_t, BlockTimes::Block> blocks_; ///< by place
+  std::optional<unsigned> timed_;                ///< registers of the block that is being copied
+  bool is_behind_call_ = false;
   std::vector<uint64_t> as_entry_; ///< places that run as often as the entry
   uint64_t last_end_ = 0;          ///< the end of waves that comes last
   bool counts_entry_ = false, saves_arguments_ = false, has_matrix_ = false;

@@ -19,7 +19,8 @@ struct CountingCode {
   std::vector<uint8_t> code;                                  ///< its first byte is the entry
   std::array<uint8_t, codeobj::kDescriptorSize> descriptor{}; ///< without the entry's offset
   std::map<uint64_t, uint32_t> counters; ///< by place; places that are never reached have none
-  uint32_t counter_count = 0;
+  std::map<uint64_t, uint32_t> times;    ///< by place: counters whose entries are clocks
+  uint32_t counter_count = 0;            ///< with those of times
   /// The counter of the entry, which nobody adds to: all waves run it once, with all their lanes.
   std::optional<uint32_t> of_entry;
   bool counts_missing = false; ///< counters have what is missing of all waves and lanes
@@ -32,6 +33,7 @@ struct CountingRequest {
   const Program &program;
   std::vector<uint64_t> places; ///< addresses of instructions
   uint64_t address = 0;         ///< where the copy will be; a multiple of 256
+  bool has_times = false;       ///< clocks that blocks take are added up as well
 };
 
 /// An error says why the kernel cannot be copied.

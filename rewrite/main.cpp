@@ -5,7 +5,7 @@
 //                                            each kernel that is left alone (name, tab, reason),
 //                                            then "done"; before, an empty line now and then
 //
-// WHAT is one or several of summary, accesses, blocks and counts: counts;accesses.
+// WHAT is one or several of summary, accesses, blocks, counts and times: counts;accesses.
 // Exit code: 0 something was written, 1 nothing was, 2 it could not be done.
 #include "rewrite/rewrite.h"
 
@@ -61,9 +61,9 @@ void say(uint32_t modes, const KernelOutcome &kernel) {
   }
   std::string what;
   if ((modes & FADE_MODE_ACCESSES) != 0) what += fmt::format("{} accesses, ", kernel.sites);
-  if (modes == FADE_MODE_COUNTS) what += fmt::format("{} block counters, ", kernel.counters);
-  if (modes != FADE_MODE_COUNTS && kernel.blocks != 0)
-    what += fmt::format("{} blocks, ", kernel.blocks);
+  const bool counts_only = (modes & ~FADE_MODE_TIMES) == FADE_MODE_COUNTS;
+  if (counts_only) what += fmt::format("{} block counters, ", kernel.counters);
+  if (!counts_only && kernel.blocks != 0) what += fmt::format("{} blocks, ", kernel.blocks);
   fmt::print("  {}: {}{} more SGPRs, {} more VGPRs, code {} -> {} bytes\n", name, what,
              kernel.registers, kernel.vector_registers, kernel.code_before, kernel.code_after);
 }

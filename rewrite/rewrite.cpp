@@ -62,6 +62,8 @@ void setCounters(std::vector<std::byte> &table, const ObservedSites &observed,
     fade_site site;
     std::memcpy(&site, at, sizeof site);
     site.counter = counter->second + 1;
+    if (const auto time = code.times.find(block.address); time != code.times.end())
+      site.size = time->second + 1;
     const bool counts_missing = code.counts_missing || code.of_entry == counter->second;
     site.flags |= FADE_SITE_ALL_LANES | (counts_missing ? FADE_SITE_MISSING : 0);
     std::memcpy(at, &site, sizeof site);
@@ -78,6 +80,9 @@ uint64_t setId(std::vector<std::byte> &table) {
   std::memcpy(table.data(), &header, sizeof header);
   return header.module_id;
 }
+
+/// Twins that write no records.
+bool countsOnly(uint32_t modes) { return (modes & ~FADE_MODE_TIMES) == FADE_MODE_COUNTS; }
 
 /// That read kernels.
 constexpr std::size_t kMostThreads = 16;
@@ -185,7 +190,7 @@ private:
     const Work work{*kernel, *program, *observed, FADE_CLONE_PREFIX + outcome.name,
                     (is_wave32 ? FADE_KERNEL_WAVE32 : FADE_KERNEL_WAVE64) |
                         (has_variables ? FADE_KERNEL_HAS_VARIABLES : 0)};
-    return modes_ == FADE_MODE_COUNTS ? addCounting(work, outcome) : addRecording(work, outcome);
+    return countsOnly(modes_) ? addCounting(work, outcome) : addRecording(work, outcome);
   }
 
   struct Work {
@@ -207,13 +212,14 @@ private:
   }
 
   Status addCounting(const Work &work, KernelOutcome &outcome) {
-    CountingRequest request{*object_, work.kernel, work.program, {}, writer_.nextAddress()};
+    CountingRequest request{*object_, work.kernel,           work.program,
+                            {},       writer_.nextAddress(), (modes_ & FADE_MODE_TIMES) != 0};
     for (const ObservedPlace &block : work.observed.blocks) request.places.push_back(block.address);
     auto code = makeCounting(request, assemblerFor(work.kernel));
     if (!code) return std::move(code).error();
     outcome.counters = code->counter_count;
     std::vector<std::byte> table =
-        tableOfTwin(work.observed, work.twin, FADE_MODE_COUNTS, work.flags | FADE_KERNEL_NO_STREAM);
+        tableOfTwin(work.observed, work.twin, modes_, work.flags | FADE_KERNEL_NO_STREAM);
     setCounters(table, work.observed, *code);
     setId(table);
     finish(work, *code, table, outcome);

@@ -16,6 +16,7 @@ constexpr std::array kModes = {
     Mode{"summary", FADE_MODE_SUMMARY | FADE_MODE_ACCESSES},
     Mode{"accesses", FADE_MODE_ACCESSES},
     Mode{"blocks", FADE_MODE_BLOCKS},
+    Mode{"times", FADE_MODE_TIMES | FADE_MODE_COUNTS},
     Mode{"counts", FADE_MODE_COUNTS},
 };
 
@@ -36,13 +37,16 @@ Result<uint32_t> readRewriteModes(std::string_view text) {
     const auto mode = std::ranges::find(kModes, item, &Mode::name);
     if (mode == kModes.end())
       return Error::of("'" + std::string(item) +
-                       "' is none of summary, accesses, blocks and counts, which finished code "
-                       "can be instrumented for");
+                       "' is none of summary, accesses, blocks, counts and times, which finished "
+                       "code can be instrumented for");
     modes |= mode->bits;
   }
-  if (modes == 0) return Error::of("no mode; known: summary, accesses, blocks, counts");
+  if (modes == 0) return Error::of("no mode; known: summary, accesses, blocks, counts, times");
   if ((modes & FADE_MODE_SUMMARY) != 0 && (modes & FADE_MODE_BLOCKS) != 0)
     return Error::of("'summary' cannot be combined with blocks in finished code");
+  if ((modes & FADE_MODE_TIMES) != 0 && (modes & (FADE_MODE_ACCESSES | FADE_MODE_BLOCKS)) != 0)
+    return Error::of("'times' cannot be combined with summary, accesses or blocks: writing records "
+                     "takes time itself");
   return modes;
 }
 

@@ -123,6 +123,27 @@ class Tests(reports.Test):
     def test_accesses_with_all_optimizations(self):
         self.check_accesses("O3", {"looking"})
 
+    def test_times_of_optimized_code(self):
+        """Counts are what they are without clocks; blocks that ran have clocks, and only those."""
+        app, folder = program("rewritten_O2"), self.path("out")
+        made = self.bare([PROBE, "rewrite", app, "-o", folder, "--instrument", "times"])
+        self.assertEqual(made.code, 0, made.stderr)
+        for gpu in self.gpus():
+            alone = self.software_gpu([app], gpu)
+            result = self.probe(["-i", "--observe", "pass", "-c", folder, "-a", "BlockCounts"], [app], env={**gpu, "FADE_GPU_HAZARDS": "card"})
+            self.assertEqual((result.code, result.stdout), (0, alone.stdout), result.stderr)
+            timed = result.objects("blocks")
+            counted = blocks(timed)
+            self.assertEqual(set(counted), {"shared", "calling", "recursive", "spilling", "through_buffers"})  # others use variables
+            truth = blocks(self.rewritten(app, env=gpu).objects())
+            self.assertEqual(counted, {kernel: truth[kernel] for kernel in counted})
+            for kernel in timed:
+                ran = [x["block"] for x in kernel["blocks"] if x["executions"]]
+                with_clocks = [x["block"] for x in kernel["blocks"] if x.get("clocks")]
+                # There is a pair of registers for each block, those of loops first, as long as there are some.
+                self.assertGreaterEqual(len(with_clocks), min(len(ran), 8), kernel)
+                self.assertLessEqual(set(with_clocks), set(ran), kernel)
+
     def check_sums(self, name, *analyzers):
         """Accesses that are added up on the GPU: the reports are those of the stream."""
         app = program(name)
@@ -300,7 +321,7 @@ class Tests(reports.Test):
     def test_the_command_refuses_what_it_cannot_do(self):
         result = self.bare([PROBE, "rewrite", program("rewritten_O2"), "-o", self.path("out"), "--instrument", "kernel"])
         self.assertEqual(result.code, 2)
-        self.assertEqual(result.stderr, "fadeprobe: rewrite: --instrument: 'kernel' is none of summary, accesses, blocks and counts, which finished code can be instrumented for\n")
+        self.assertEqual(result.stderr, "fadeprobe: rewrite: --instrument: 'kernel' is none of summary, accesses, blocks, counts and times, which finished code can be instrumented for\n")
         result = self.bare([PROBE, "rewrite", "/etc/passwd", "-o", self.path("out")])
         self.assertEqual(result.code, 2)
         self.assertEqual(result.stderr, "fade: rewrite: /etc/passwd: no AMD GPU code was found\n")

@@ -51,8 +51,9 @@ TEST_P(Rewriting, LeavesTheOriginalAsItIs) {
   }
 }
 
-TEST_P(Rewriting, GivesEachKernelATwinOfWholeInstructions) {
-  const auto result = rewriteObject(open_object(sample(GetParam())), FADE_MODE_COUNTS, all);
+/// Kernels of a code object whose twins count.
+void checkTwinsThatCount(const std::string &file, uint32_t modes) {
+  const auto result = rewriteObject(open_object(file), modes, all);
   ASSERT_TRUE(result) << result.error().message();
   const auto object = reopen(*result);
   ASSERT_TRUE(object);
@@ -78,7 +79,19 @@ TEST_P(Rewriting, GivesEachKernelATwinOfWholeInstructions) {
     const auto *listed = sites->findKernel(*twin);
     ASSERT_TRUE(listed) << outcome.name;
     EXPECT_EQ(counterCount(*listed->module), outcome.counters);
+    const bool has_clocks = std::ranges::any_of(listed->module->sites(), [](const fade_site &site) {
+      return site.kind == FADE_SITE_BLOCK && site.size != 0;
+    });
+    EXPECT_EQ(has_clocks, (modes & FADE_MODE_TIMES) != 0) << outcome.name;
   }
+}
+
+TEST_P(Rewriting, GivesEachKernelATwinOfWholeInstructions) {
+  checkTwinsThatCount(sample(GetParam()), FADE_MODE_COUNTS);
+}
+
+TEST_P(Rewriting, MeasuresBlocksInWholeInstructions) {
+  checkTwinsThatCount(sample(GetParam()), FADE_MODE_COUNTS | FADE_MODE_TIMES);
 }
 
 TEST_P(Rewriting, KeepsTheArgumentsAndAddsOneBehindThem) {
