@@ -3,17 +3,22 @@
 #include "base/handed_over.h"
 #include "hsa/executed.h"
 #include "hsa/operations.h"
+#include "hsa/runtime.h"
 #include "hsa/signal_times.h"
 
 #include <algorithm>
 
 namespace fade {
-HsaDispatch::HsaDispatch(Runtime &runtime, std::shared_ptr<QueueState> queue, uint64_t packet,
-                         std::shared_ptr<KernelEntry> kernel)
-    : runtime_(runtime), queue_(std::move(queue)), packet_(packet), kernel_(std::move(kernel)) {}
+DispatchServices DispatchServices::of(Runtime &runtime) {
+  return {runtime.deaths(), runtime.polledSignals(), runtime.interruptSignals()};
+}
+
+HsaDispatch::HsaDispatch(const DispatchServices &services, std::shared_ptr<QueueState> queue,
+                         uint64_t packet, std::shared_ptr<KernelEntry> kernel)
+    : services_(services), queue_(std::move(queue)), packet_(packet), kernel_(std::move(kernel)) {}
 
 HsaDispatch::~HsaDispatch() {
-  if (DeathWatch *deaths = runtime_.deaths()) deaths->ended(watched);
+  if (services_.deaths) services_.deaths->ended(watched);
   if (ring) static_cast<HsaRing *>(ring)->giveBackUnused();
   // What the GPU may still use is not used again.
   if (signal_.handle == 0 || hsaApi().core.hsa_signal_load_relaxed_fn(signal_) > 0) return;
@@ -26,7 +31,7 @@ bool HsaDispatch::replaceSignal(hsa_signal_t &completion) {
   // The application waits for its own signal, so that one has to follow at once: the runtime's
   // event thread forwards it. All others are polled.
   const bool forwards = completion.handle != 0;
-  pool_ = forwards ? &runtime_.interruptSignals() : &runtime_.polledSignals();
+  pool_ = forwards ? &services_.interrupts : &services_.polled;
   signal_ = pool_->take();
   if (signal_.handle == 0) return false;
   application_ = completion;

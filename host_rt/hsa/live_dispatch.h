@@ -1,17 +1,31 @@
 // A dispatch packet that FADE has passed on with a completion signal of its own.
 #pragma once
 
+#include "dispatch/kernel_registry.h"
+#include "hsa/death_watch.h"
+#include "hsa/kernarg_pool.h"
 #include "hsa/queue_registry.h"
-#include "hsa/runtime.h"
+#include "hsa/signal_pool.h"
+#include "stream/collector.h"
 
 #include <atomic>
 #include <memory>
 
 namespace fade {
 
+class Runtime;
+
+/// What a dispatch in flight needs. All of it outlives every dispatch.
+struct DispatchServices {
+  DeathWatch *deaths; ///< null: none is explained
+  SignalPool &polled, &interrupts;
+
+  static DispatchServices of(Runtime &runtime);
+};
+
 class HsaDispatch final : public LiveDispatch, public Recycled<HsaDispatch> {
 public:
-  HsaDispatch(Runtime &runtime, std::shared_ptr<QueueState> queue, uint64_t packet,
+  HsaDispatch(const DispatchServices &services, std::shared_ptr<QueueState> queue, uint64_t packet,
               std::shared_ptr<KernelEntry> kernel);
   ~HsaDispatch() override;
 
@@ -38,7 +52,7 @@ private:
   static bool forward(hsa_signal_value_t, void *dispatch);
   void completeTheirs() noexcept;
 
-  Runtime &runtime_;
+  const DispatchServices services_;
   std::shared_ptr<QueueState> queue_;
   const uint64_t packet_; ///< number in the queue
   std::shared_ptr<KernelEntry> kernel_;

@@ -302,7 +302,7 @@ bool DispatchRewrite::instrument(HsaDispatch &live, const Replacement &choice) {
   addMemory(*live.record); // how accesses are added up depends on it
   HsaRing *ring = nullptr;
   RingPool *rings = choice.was_rewritten && queue_->rings && !choice.info->hasNoStream()
-                        ? runtime_.rewrittenRings(*queue_->agent)
+                        ? runtime_.pools().rings(*queue_->agent, RingUse::rewritten)
                         : queue_->rings;
   if (rings && choice.info->sums()) {
     const CounterRoom room = roomForSums(*live.record, choice);
@@ -377,7 +377,7 @@ bool DispatchRewrite::observe(HsaDispatch &live) {
 bool DispatchRewrite::exchange(HsaDispatch &live, const Replacement &choice) {
   const codeobj::VariantKernargs &kernargs = *choice.variant_kernargs;
   if (kernargs.isSame()) return true;
-  KernargPool *pool = runtime_.kernargs(*queue_->agent);
+  KernargPool *pool = runtime_.pools().kernargs(*queue_->agent);
   const auto block = pool ? pool->take(kernargs.size()) : std::span<uint8_t>();
   if (block.empty()) {
     skip("no memory for its arguments");
@@ -392,7 +392,8 @@ bool DispatchRewrite::exchange(HsaDispatch &live, const Replacement &choice) {
 void DispatchRewrite::run() {
   kernel_ = runtime_.registry().find(packet_.kernel_object);
   const uint64_t ordinal = kernel_ ? ++kernel_->dispatches : 0;
-  auto live = std::make_unique<HsaDispatch>(runtime_, queue_, number_, kernel_);
+  auto live =
+      std::make_unique<HsaDispatch>(DispatchServices::of(runtime_), queue_, number_, kernel_);
   live->record = std::make_unique<DispatchRecord>();
   describe(*live->record);
   if (!live->replaceSignal(packet_.completion_signal)) {

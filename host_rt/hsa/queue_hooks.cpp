@@ -3,6 +3,7 @@
 #include "base/diagnostics.h"
 #include "hip/install.h"
 #include "hsa/queue_watch.h"
+#include "hsa/runtime.h"
 #include "hsa/unseen.h"
 
 #include <algorithm>
@@ -30,8 +31,9 @@ hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t ty
   const Visit visit;
   if (!visit.runtime() || !queue || is_inside) return next(callback, data, queue);
   const Inside inside;
-  const auto made = makeWatched(
-      *visit.runtime(), {agent, size, type, callback, data, private_size, group_size}, next);
+  const auto services = QueueServices::of(*visit.runtime());
+  const QueueRequest request{agent, size, type, callback, data, private_size, group_size};
+  const auto made = services ? makeWatched(*services, request, next) : std::nullopt;
   if (!made) return next(callback, data, queue);
   *queue = *made;
   return HSA_STATUS_SUCCESS;
@@ -74,12 +76,12 @@ bool setMask(hsa_queue_t *queue, const QueueDescriptor::Compute &compute) {
                                           queue, compute.cu_mask_bits, compute.cu_mask));
 }
 
-bool makeDescribed(Runtime &runtime, hsa_agent_t agent, QueueDescriptor &d) {
+bool makeDescribed(const QueueServices &services, hsa_agent_t agent, QueueDescriptor &d) {
   if (!isWatchable(d)) return false;
   if (d.flags != 0) note("a queue is made in the host's memory, not in the GPU's");
   const auto packets = static_cast<uint32_t>(d.ring_bytes / sizeof(hsa_kernel_dispatch_packet_t));
   const auto made = makeWatched(
-      runtime,
+      services,
       {agent, packets, d.compute.type, d.callback, d.callback_data, d.compute.private_size},
       [&](QueueErrorFunction function, void *data, hsa_queue_t **queue) {
         QueueDescriptor own = d;
@@ -98,11 +100,11 @@ bool makeDescribed(Runtime &runtime, hsa_agent_t agent, QueueDescriptor &d) {
   return true;
 }
 
-hsa_status_t createOne(Runtime &runtime, hsa_agent_t agent, QueueDescriptor &d) {
-  if (makeDescribed(runtime, agent, d)) return HSA_STATUS_SUCCESS;
+hsa_status_t createOne(const QueueServices &services, hsa_agent_t agent, QueueDescriptor &d) {
+  if (makeDescribed(services, agent, d)) return HSA_STATUS_SUCCESS;
   const hsa_status_t status = hsaApi().amd.hsa_amd_queue_create_fn(agent, &d, 1);
   if (!ok(status) || !d.queue) return status;
-  if (d.engine == QueueDescriptor::kCompute && !watch(runtime, d.queue, agent))
+  if (d.engine == QueueDescriptor::kCompute && !watch(services, d.queue, agent))
     unseen().add(Unseen::Kind::queue);
   if (d.engine == QueueDescriptor::kSdma) unseen().add(Unseen::Kind::sdma_queue);
   return status;
@@ -115,15 +117,16 @@ hsa_status_t createDescribed(hsa_agent_t agent, QueueDescriptor *descriptors, ui
   Runtime *runtime = visit.runtime();
   if (!runtime || !descriptors || count == 0 || is_inside) return next(agent, descriptors, count);
   const Inside inside;
+  const auto services = QueueServices::of(*runtime);
   // Descriptors of another version may have another size.
-  if (descriptors->version != QueueDescriptor::kVersion) {
+  if (!services || descriptors->version != QueueDescriptor::kVersion) {
     const hsa_status_t status = next(agent, descriptors, count);
     if (ok(status)) unseen().add(Unseen::Kind::queue, count);
     return status;
   }
   hsa_status_t first_error = HSA_STATUS_SUCCESS;
   for (uint32_t i = 0; i < count; ++i) {
-    const hsa_status_t status = createOne(*runtime, agent, descriptors[i]);
+    const hsa_status_t status = createOne(*services, agent, descriptors[i]);
     if (!ok(status) && ok(first_error)) first_error = status;
   }
   return first_error;
@@ -136,15 +139,15 @@ constexpr unsigned kMostCounted = 32;
 constexpr uint32_t kCountedPackets = 4096;
 std::atomic<unsigned> counted_queues{0};
 
-hsa_queue_t *makeCounted(Runtime &runtime, hsa_agent_t agent, uint32_t type, uint32_t priority,
-                         QueueErrorFunction callback, void *data) {
+hsa_queue_t *makeCounted(const QueueServices &services, hsa_agent_t agent, uint32_t type,
+                         uint32_t priority, QueueErrorFunction callback, void *data) {
   if (type != HSA_QUEUE_TYPE_MULTI || priority > HSA_AMD_QUEUE_PRIORITY_HIGH) return nullptr;
   if (counted_queues.fetch_add(1) >= kMostCounted) {
     --counted_queues;
     return nullptr;
   }
   const auto made =
-      makeWatched(runtime, {agent, kCountedPackets, type, callback, data},
+      makeWatched(services, {agent, kCountedPackets, type, callback, data},
                   [](QueueErrorFunction, void *, hsa_queue_t **) { return HSA_STATUS_ERROR; });
   QueueState *state = made ? queues().find(*made) : nullptr;
   if (!state || !setPriority(*made, priority)) {
@@ -166,12 +169,15 @@ hsa_status_t acquireCounted(hsa_agent_t agent, uint32_t type, uint32_t priority,
   if (!runtime || !queue || is_inside)
     return next(agent, type, priority, callback, data, flags, queue);
   const Inside inside;
-  if (hsa_queue_t *made = makeCounted(*runtime, agent, type, priority, callback, data)) {
+  const auto services = QueueServices::of(*runtime);
+  if (hsa_queue_t *made =
+          services ? makeCounted(*services, agent, type, priority, callback, data) : nullptr) {
     *queue = made;
     return HSA_STATUS_SUCCESS;
   }
   const hsa_status_t status = next(agent, type, priority, callback, data, flags, queue);
-  if (ok(status) && *queue && !watch(*runtime, *queue, agent)) unseen().add(Unseen::Kind::queue);
+  if (ok(status) && *queue && (!services || !watch(*services, *queue, agent)))
+    unseen().add(Unseen::Kind::queue);
   return status;
 }
 

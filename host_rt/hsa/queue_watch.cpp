@@ -99,12 +99,13 @@ void onQueueError(hsa_status_t status, hsa_queue_t *queue, void *data) {
 }
 
 /// Registers for its packets. False if the runtime does not let us.
-bool startWatching(Runtime &runtime, const Agent &agent, std::shared_ptr<QueueState> state) {
+bool startWatching(const QueueServices &services, const Agent &agent,
+                   std::shared_ptr<QueueState> state) {
   const HsaApi &api = hsaApi();
-  state->number = runtime.nextQueue();
+  state->number = services.count.fetch_add(1, std::memory_order_relaxed);
   state->agent = &agent;
   if (hip::hasRecorder()) state->calls = std::make_unique<PacketCalls>(state->queue->size);
-  if (runtime.settings().instrumented) state->rings = runtime.rings(agent);
+  if (services.pools) state->rings = services.pools->rings(agent, RingUse::kernels);
   // The runtime calls back until the queue is destroyed, and maybe a little longer.
   auto forever = std::make_unique<std::shared_ptr<QueueState>>(state);
   if (!ok(api.amd.hsa_amd_queue_intercept_register_fn(state->queue, onPackets, forever.get())))
@@ -118,8 +119,9 @@ bool startWatching(Runtime &runtime, const Agent &agent, std::shared_ptr<QueueSt
 }
 
 /// The application's callback, or ours in front of it.
-std::shared_ptr<ErrorCallback> errorsOf(Runtime &runtime, const QueueRequest &request) {
-  if (!runtime.deaths() && !runtime.captures()) return nullptr;
+std::shared_ptr<ErrorCallback> errorsOf(const QueueServices &services,
+                                        const QueueRequest &request) {
+  if (!services.wants_errors) return nullptr;
   auto errors = std::make_shared<ErrorCallback>();
   errors->function = request.callback;
   errors->data = request.data;
@@ -128,9 +130,9 @@ std::shared_ptr<ErrorCallback> errorsOf(Runtime &runtime, const QueueRequest &re
 
 /// Tools that were there before FADE make the queue. It can be watched by several, if it is of the
 /// kind that can be watched at all.
-hsa_queue_t *adopt(Runtime &runtime, const Agent &agent, const QueueRequest &request,
+hsa_queue_t *adopt(const QueueServices &services, const Agent &agent, const QueueRequest &request,
                    const MakeQueue &next) {
-  const auto errors = errorsOf(runtime, request);
+  const auto errors = errorsOf(services, request);
   hsa_queue_t *queue = nullptr;
   if (!ok(next(errors ? onQueueError : request.callback, errors ? errors.get() : request.data,
                &queue)) ||
@@ -139,7 +141,7 @@ hsa_queue_t *adopt(Runtime &runtime, const Agent &agent, const QueueRequest &req
   if (queues().share(queue, &agent)) return queue;
   auto state = std::make_shared<QueueState>(queue);
   state->error_callback = errors;
-  if (startWatching(runtime, agent, state)) {
+  if (startWatching(services, agent, state)) {
     if (errors) errors->queue = state->number;
     return queue;
   }
@@ -148,10 +150,10 @@ hsa_queue_t *adopt(Runtime &runtime, const Agent &agent, const QueueRequest &req
   return nullptr;
 }
 
-std::optional<hsa_queue_t *> makeInterceptQueue(Runtime &runtime, const Agent &agent,
+std::optional<hsa_queue_t *> makeInterceptQueue(const QueueServices &services, const Agent &agent,
                                                 const QueueRequest &request) {
   const HsaApi &api = hsaApi();
-  const auto errors = errorsOf(runtime, request);
+  const auto errors = errorsOf(services, request);
   hsa_queue_t *queue = nullptr;
   const hsa_status_t status = api.amd.hsa_amd_queue_intercept_create_fn(
       request.agent, request.size, request.type, errors ? onQueueError : request.callback,
@@ -166,7 +168,7 @@ std::optional<hsa_queue_t *> makeInterceptQueue(Runtime &runtime, const Agent &a
     (void)api.core.hsa_queue_create_fn(request.agent, request.size, request.type, request.callback,
                                        request.data, request.private_size, request.group_size,
                                        &state->cooperative);
-  if (!startWatching(runtime, agent, state)) {
+  if (!startWatching(services, agent, state)) {
     warn("the packets of a queue are not seen");
     queues().add(state);
   }
@@ -174,20 +176,32 @@ std::optional<hsa_queue_t *> makeInterceptQueue(Runtime &runtime, const Agent &a
   return queue;
 }
 
-const Agent *gpuOf(Runtime &runtime, hsa_agent_t agent) {
-  const Agent *known = runtime.agents().find(agent);
+const Agent *gpuOf(const Agents &agents, hsa_agent_t agent) {
+  const Agent *known = agents.find(agent);
   return known && known->is_gpu ? known : nullptr;
 }
 
 } // namespace
 
-std::optional<hsa_queue_t *> makeWatched(Runtime &runtime, const QueueRequest &request,
+std::optional<QueueServices> QueueServices::of(Runtime &runtime) noexcept {
+  try {
+    const Settings &settings = runtime.settings();
+    return QueueServices{runtime.agents(), settings.instrumented ? &runtime.pools() : nullptr,
+                         runtime.queueCount(), runtime.deaths() || runtime.captures(),
+                         settings.keeps_other_tools};
+  } catch (const std::exception &e) {
+    warn("a queue cannot be watched: {}", e.what());
+    return std::nullopt;
+  }
+}
+
+std::optional<hsa_queue_t *> makeWatched(const QueueServices &services, const QueueRequest &request,
                                          const MakeQueue &next) noexcept {
   try {
-    const Agent *agent = gpuOf(runtime, request.agent);
+    const Agent *agent = gpuOf(services.agents, request.agent);
     if (!agent) return std::nullopt;
-    if (runtime.settings().keeps_other_tools)
-      if (hsa_queue_t *queue = adopt(runtime, *agent, request, next)) return queue;
+    if (services.keeps_other_tools)
+      if (hsa_queue_t *queue = adopt(services, *agent, request, next)) return queue;
     // The runtime has one cooperative queue for each agent, which all get who ask for one. It
     // cannot be watched twice.
     static auto *cooperative_mutex = new std::mutex;
@@ -196,19 +210,19 @@ std::optional<hsa_queue_t *> makeWatched(Runtime &runtime, const QueueRequest &r
       lock.lock();
       if (hsa_queue_t *there = queues().shareCooperative(agent)) return there;
     }
-    return makeInterceptQueue(runtime, *agent, request);
+    return makeInterceptQueue(services, *agent, request);
   } catch (const std::exception &e) {
     warn("a queue cannot be watched: {}", e.what());
     return std::nullopt;
   }
 }
 
-bool watch(Runtime &runtime, hsa_queue_t *queue, hsa_agent_t agent) noexcept {
+bool watch(const QueueServices &services, hsa_queue_t *queue, hsa_agent_t agent) noexcept {
   try {
-    const Agent *known = gpuOf(runtime, agent);
+    const Agent *known = gpuOf(services.agents, agent);
     if (!known) return true; // nobody wants to see it
     return queues().share(queue, known) ||
-           startWatching(runtime, *known, std::make_shared<QueueState>(queue));
+           startWatching(services, *known, std::make_shared<QueueState>(queue));
   } catch (const std::exception &e) {
     warn("a queue cannot be watched: {}", e.what());
     return false;

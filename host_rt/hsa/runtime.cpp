@@ -121,7 +121,7 @@ Runtime::Runtime(Settings settings)
               }),
       planner_(registry_, cache_, loader_, settings_.instrumented),
       can_observe_(settings_.instrumented && isObserverOfGpu()),
-      allocation_policy_(settings_.allocations), budget_(settings_.memory) {
+      allocation_policy_(settings_.allocations), pools_(settings_, agents_, allocations_) {
   constexpr std::chrono::seconds usual_time(120); // of a library with thousands of kernels
   // Who has a kernel cache is to hear why it was not used.
   const bool rewrites_itself =
@@ -289,17 +289,9 @@ void Runtime::sayDeath(Death death) {
 
 void Runtime::release() {
   if (captures_) captures_->release();
-  const std::lock_guard lock(pools_mutex_);
   polled_.destroyAll();
   interrupts_.destroyAll();
-  for (const auto *pools : {&rings_, &rewritten_rings_, &observed_rings_})
-    for (const auto &[agent, pool] : *pools) pool->destroySignals();
-}
-
-RingPool *Runtime::rings(const Agent &gpu) { return ringsIn(rings_, gpu, RingUse::kernels); }
-
-RingPool *Runtime::rewrittenRings(const Agent &gpu) {
-  return ringsIn(rewritten_rings_, gpu, RingUse::rewritten);
+  pools_.destroySignals();
 }
 
 bool Runtime::wantsRecords() const {
@@ -328,29 +320,7 @@ RingPool *Runtime::observedRings(const Agent &gpu) {
   const uint32_t needs = analysis_->needs();
   const bool only_counts = (needs & FADE_NEEDS_INSTRUCTIONS) != 0 && (needs & by_records) == 0 &&
                            settings_.record.empty();
-  return ringsIn(observed_rings_, gpu, only_counts ? RingUse::counted : RingUse::observed);
-}
-
-RingPool *Runtime::ringsIn(RingPools &pools, const Agent &gpu, RingUse use) {
-  const Agent *host = agents_.hostOf(gpu);
-  if (!host || !gpu.device_pool) return nullptr;
-  const std::lock_guard lock(pools_mutex_);
-  auto &pool = pools[gpu.number];
-  if (!pool) {
-    note("rings of agent {} are in the memory of agent {}", gpu.number, host->number);
-    pool = std::make_unique<RingPool>(gpu, *host, settings_, budget_, allocations_,
-                                      settings_.patient(RingPool::kPatience), use);
-  }
-  return pool.get();
-}
-
-KernargPool *Runtime::kernargs(const Agent &gpu) {
-  const Agent *host = agents_.hostOf(gpu);
-  if (!host) return nullptr;
-  const std::lock_guard lock(pools_mutex_);
-  auto &pool = kernargs_[gpu.number];
-  if (!pool) pool = std::make_unique<KernargPool>(gpu, *host);
-  return pool.get();
+  return pools_.rings(gpu, only_counts ? RingUse::counted : RingUse::observed);
 }
 
 void Runtime::skipped(const std::string &kernel, const std::string &reason) {

@@ -16,8 +16,7 @@
 #include "hsa/code_loader.h"
 #include "hsa/copy_teller.h"
 #include "hsa/death_watch.h"
-#include "hsa/kernarg_pool.h"
-#include "hsa/ring_pool.h"
+#include "hsa/gpu_pools.h"
 #include "hsa/signal_pool.h"
 #include "stream/analysis.h"
 #include "stream/collector.h"
@@ -80,12 +79,9 @@ public:
   Collector &collector() { return *collector_; }
   CopyTeller &copyTeller() { return copy_teller_; }
   Analysis &analysis() { return *analysis_; }
-  RingPool *rings(const Agent &gpu);
-  /// For records of rewritten kernels.
-  RingPool *rewrittenRings(const Agent &gpu);
+  GpuPools &pools() { return pools_; }
   /// For kernels that are observed.
   RingPool *observedRings(const Agent &gpu);
-  KernargPool *kernargs(const Agent &gpu);
   SignalPool &polledSignals() { return polled_; }
   SignalPool &interruptSignals() { return interrupts_; }
 
@@ -94,7 +90,8 @@ public:
   uint64_t nextDispatch() { return dispatches_.fetch_add(1, std::memory_order_relaxed) + 1; }
   /// A kernel of the application's was loaded; HIP has some of its own.
   void noteLoaded() { has_kernels_.store(true, std::memory_order_relaxed); }
-  uint64_t nextQueue() { return queues_.fetch_add(1, std::memory_order_relaxed); }
+  /// Counts the queues that are watched; their numbers.
+  std::atomic<uint64_t> &queueCount() { return queues_; }
 
   /// What runs instead of a kernel.
   ReplacementPlanner &planner() { return planner_; }
@@ -123,8 +120,6 @@ public:
   void sayDeath(Death death);
 
 private:
-  using RingPools = std::map<uint32_t, std::unique_ptr<RingPool>>; ///< by agent
-  RingPool *ringsIn(RingPools &pools, const Agent &gpu, RingUse use);
   friend class Visit;
   explicit Runtime(Settings settings);
   ~Runtime() = delete; // threads of the application may be inside of it at any time
@@ -149,7 +144,7 @@ private:
   AllocationTable allocations_;
   AllocationPolicy allocation_policy_;
   DeathWatch deaths_;
-  MemoryBudget budget_;
+  GpuPools pools_;
   SignalPool polled_{SignalPool::Kind::polled};
   SignalPool interrupts_{SignalPool::Kind::interrupts};
 
@@ -166,9 +161,6 @@ private:
   CopyTeller copy_teller_;
   std::unique_ptr<ProgressLine> progress_;
   std::optional<SamplePlan> sample_plan_;
-  std::mutex pools_mutex_;
-  RingPools rings_, rewritten_rings_, observed_rings_;
-  std::map<uint32_t, std::unique_ptr<KernargPool>> kernargs_;
   std::atomic<uint64_t> dispatches_{0}, queues_{0};
   std::atomic<bool> has_kernels_{false};
 };
