@@ -44,6 +44,14 @@ auto whoOf(uint64_t dispatch, const Place &p) {
   return std::tuple(dispatch, p.group[2], p.group[1], p.group[0], p.item[2], p.item[1], p.item[0]);
 }
 
+/// What a runtime allocates in calls of other functions is its own.
+bool mayAllocate(std::string_view api) {
+  constexpr std::string_view others[] = {"hipMemset",           "hipMemcpy",    "hipLaunch",
+                                         "hipModuleLaunch",     "hipExtLaunch", "hipStream",
+                                         "hipDeviceSynchronize"};
+  return std::ranges::none_of(others, [&](auto other) { return api.starts_with(other); });
+}
+
 } // namespace
 
 FindingLog &FindingLog::instance() {
@@ -227,8 +235,9 @@ void FindingLog::addSpan(Span span) {
 uint32_t FindingLog::addAllocation(const AllocationInfo &info) {
   if (!base_ || in_child) return kMostAllocations;
   const std::lock_guard lock(mutex_);
+  const char *api = base_ + kStringsAt + info.api;
   for (LastWay &way : header().ways)
-    if (info.api && (way.api == info.api || way.api == 0)) {
+    if (info.api && mayAllocate(api) && (way.api == info.api || way.api == 0)) {
       way = {info.api, info.path};
       break;
     }

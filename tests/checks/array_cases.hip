@@ -1,6 +1,8 @@
 // Arrays and their ends, as programs get them wrong: tiles, halos, strides, pointers in memory.
 #include "cases.h"
 
+#include <dlfcn.h>
+#include <hsa/hsa_ext_amd.h>
 #include <unistd.h>
 
 // A loop with the stride of the grid that runs once too often.
@@ -198,7 +200,8 @@ template <bool broken> int run() {
   }
   private_array<broken><<<1, 64>>>(index.data, out.data);
   row_of_a_tile<broken><<<1, dim3(16, 16)>>>(out.data);
-#ifdef __OPTIMIZE__ // without, through a generic pointer: it is in no memory at all, and ends the program
+#ifdef __OPTIMIZE__ // without, through a generic pointer: it is in no memory at all, and ends the
+                    // program
   before_lds<broken><<<1, 64>>>(out.data);
 #endif
   carved_lds<broken><<<1, 64, 64 * sizeof(int) + (broken ? 128 : 256)>>>(out.data);
@@ -252,9 +255,28 @@ template <bool broken> int run() {
 
 // Far from everything, but nearer to what HIP has allocated for itself than to what is meant.
 __global__ void far_before(int *p, int n) { p[int(threadIdx.x) - n] = 1; }
+
+// Whether neither the program nor HIP has allocated these bytes.
+bool isNobodys(const void *at, size_t bytes) {
+  const auto info = reinterpret_cast<decltype(&hsa_amd_pointer_info)>(
+      dlsym(RTLD_DEFAULT, "hsa_amd_pointer_info"));
+  for (const char *p : {static_cast<const char *>(at), static_cast<const char *>(at) + bytes - 1}) {
+    hsa_amd_pointer_info_t found = {};
+    found.size = sizeof(found);
+    if (info(p, &found, nullptr, nullptr, nullptr) != HSA_STATUS_SUCCESS ||
+        found.type != HSA_EXT_POINTER_TYPE_UNKNOWN)
+      return false;
+  }
+  return true;
+}
+
+// Where HIP's own memory lies differs from run to run: the store goes to none of it.
 int farBefore() {
   Device<int> p(300000);
-  far_before<<<1, 64>>>(p.data, 250000);
+  int n = 260000; // 4 bytes each, less than a MiB in all
+  while (n > 20000 && !isNobodys(p.data - n, 64 * sizeof(int))) n -= 10000;
+  std::printf("%d bytes before\n", n * 4);
+  far_before<<<1, 64>>>(p.data, n);
   finish();
   return 0;
 }

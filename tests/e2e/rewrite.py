@@ -185,8 +185,9 @@ class Tests(reports.Test):
         for way in ("rewrite", "gpu"):
             result = self.probe(["-i", "--observe", way, "-a", "BlockCounts", "MemoryAnalysis"], [app], env=self.home)
             self.assertEqual((result.code, result.stdout), (0, self.software_gpu([app]).stdout))
-            memory = [[{**x, "hottest": None} for x in each.get("global", []) + each.get("lds", [])]
-                      for each in result.objects("memory") if each["kernel"].split("(")[0] not in refused]
+            reports = [x for x in result.objects("memory") if x["kernel"].split("(")[0] not in refused]
+            reports.sort(key=lambda x: (x["kernel"], x.get("dispatch_id", 0))) # dispatches end in any order
+            memory = [(each["kernel"], [{**x, "hottest": None} for x in each.get("global", []) + each.get("lds", [])]) for each in reports]
             found.append(({k: v for k, v in blocks(result.objects()).items() if k not in refused}, memory))
         for rewritten, observed in zip(*found):
             self.assertGreater(len(rewritten), 6)
