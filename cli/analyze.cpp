@@ -12,7 +12,7 @@ namespace fade::cli {
 CLI::App *addAnalyzeCommand(CLI::App &app, AnalyzeOptions &options) {
   CLI::App *command =
       app.add_subcommand("analyze", "run analyzers on a recording made with --record");
-  command->add_option("trace", options.trace, "the file")->required()->type_name("FILE");
+  command->add_option("trace", options.trace, "a recording")->required()->type_name("FILE");
   addReportOptions(*command, options.run);
   addVariable(*command, options.run, "-k,--kernels", "FADE_KERNELS", "REGEX");
   addVariable(*command, options.run, "-d,--dispatches", "FADE_DISPATCHES", "all|random|1|N|A-B");

@@ -102,7 +102,7 @@ CLI::App *addDiffCommand(CLI::App &app, DiffOptions &options) {
       "diff",
       "compare two runs: files with JSON lines or recordings, folders of many processes (trace -o "
       "run/), or -- command -- command");
-  command->add_option("files", options.files, "the run before and the run after")
+  command->add_option("files", options.files, "the run before the change, and the run after it")
       ->type_name("FILE")
       ->expected(0, 2);
   command->add_option("--json", options.json, "write the difference as JSON lines; - is stdout")

@@ -168,7 +168,7 @@ CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
       "with limits, 2 not usable; with -- application, run it and explain a crash");
   command->add_flag("--json", options.json, "one JSON object per line instead of a table");
   command->add_flag("-q,--quiet", options.quiet, "print nothing, only set the exit code");
-  command->add_option("--root", options.root, "look at a copied tree instead of this machine")
+  command->add_option("--root", options.root, "diagnose a copied tree instead of this machine")
       ->type_name("DIR");
   command
       ->add_option("--program", options.program,
@@ -178,9 +178,9 @@ CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
       ->envname("FADE_DOCTOR_RULES")
       ->type_name("PATH");
   command
-      ->add_option("--deaths", options.deaths,
-                   "what FADE wrote about runs that died (--deaths, FADE_DEATHS): say what the "
-                   "rules know about it")
+      ->add_option(
+          "--deaths", options.deaths,
+          "fault reports of earlier runs (--deaths, FADE_DEATHS): explain them by the rules")
       ->type_name("FILE");
   command
       ->add_option("--collect", options.collect,
@@ -218,7 +218,7 @@ CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
   print->excludes(write);
   command
       ->add_option("--remedy", options.remedies,
-                   "which remedies; without it, the first of each finding that can be written")
+                   "remedies to write (default: for each finding, the first that can be written)")
       ->type_name("RULE[:N]")
       ->needs(fix);
   return command;

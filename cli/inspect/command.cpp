@@ -180,10 +180,11 @@ CLI::App *addInspectCommand(CLI::App &app, InspectOptions &options) {
   command->add_option("path", options.paths,
                       "code object, bundle, executable, library, or a directory to search");
   command->add_option("-k,--kernels", options.kernels,
-                      "only kernels whose name, mangled or not, matches this expression");
+                      "regular expression on kernel names, mangled or demangled");
   command->add_option("-t,--target", options.target,
                       "only code for this processor, e.g. gfx90a or gfx90a:xnack-");
-  command->add_option("-p,--pid", options.process, "the files that a running process has loaded");
+  command->add_option("-p,--pid", options.process,
+                      "code in the files that a running process has loaded");
   command->add_flag("--isa", options.isa,
                     "the instructions, by block, with classes and source lines");
   command->add_flag("--source", options.source,

@@ -179,7 +179,7 @@ CLI::App *addMcpCommand(CLI::App &app, McpOptions &options) {
       ->type_name("SECONDS")
       ->check(CLI::Range(1u, 86400u));
   command->add_flag("--read-only", options.only_reads,
-                    "only tools that look at files: none that runs programs");
+                    "offer only tools that read files; none of them runs a program");
   return command;
 }
 
