@@ -1,6 +1,7 @@
 #include "rewrite/counting.h"
 
 #include "rewrite/block_times.h"
+#include "rewrite/control_flow.h"
 #include "rewrite/copied_code.h"
 #include "rewrite/pointer_calls.h"
 
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstring>
 #include <fmt/format.h>
-#include <iterator>
 #include <set>
 #include <span>
 
@@ -48,103 +48,6 @@ struct Counter {
 };
 
 std::string pairOf(unsigned first) { return fmt::format("s[{}:{}]", first, first + 1); }
-
-/// What is known of each place from the flow of control.
-class Places {
-public:
-  explicit Places(const Program &program) : program_(program) {
-    for (const auto &[address, i] : program.instructions)
-      for (const uint64_t next : program.successors(i)) predecessors_[next].push_back(address);
-    findChangedExec();
-    findLoops();
-  }
-  bool isInLoop(uint64_t address) const { return in_loop_.contains(address); }
-  bool hasAllLanes(uint64_t address) const { return !changed_exec_.contains(address); }
-  bool isJumpedTo(uint64_t address) const { return predecessors_.contains(address); }
-  /// Whether no wave ends without having been there. Takes a while.
-  bool isOnAllPaths(uint64_t address) const {
-    std::set<uint64_t> seen{address};
-    for (std::vector<uint64_t> to_do = program_.entries; !to_do.empty();) {
-      const uint64_t at = to_do.back();
-      to_do.pop_back();
-      if (!seen.insert(at).second) continue;
-      const Instruction &i = program_.instructions.at(at);
-      if (i.flow == Flow::end) return false;
-      std::ranges::copy(program_.successors(i), std::back_inserter(to_do));
-      if (i.flow == Flow::call && i.target) to_do.push_back(*i.target);
-    }
-    return true;
-  }
-
-private:
-  void findChangedExec() {
-    std::vector<uint64_t> starts = program_.functions;
-    for (const auto &[address, i] : program_.instructions)
-      if (i.writes_exec || i.flow == Flow::call)
-        for (const uint64_t next : program_.successors(i)) starts.push_back(next);
-    changed_exec_ = program_.reachedFrom(starts);
-  }
-  /// Strongly connected components (Tarjan), without recursion. All of a function may be in one.
-  void findLoops() {
-    in_loop_ = program_.reachedFrom(program_.functions);
-    struct Node {
-      std::size_t index = 0, low = 0;
-      bool is_open = true;
-    };
-    struct Visit {
-      uint64_t address;
-      std::vector<uint64_t> successors;
-      std::size_t next = 0;
-    };
-    std::map<uint64_t, Node> nodes;
-    std::vector<uint64_t> open;
-    std::vector<Visit> visits;
-    const auto begin = [&](uint64_t address) {
-      nodes[address] = {nodes.size(), nodes.size(), true};
-      open.push_back(address);
-      visits.push_back({address, program_.successors(program_.instructions.at(address)), 0});
-    };
-    for (const uint64_t entry : program_.entries) {
-      if (!nodes.contains(entry)) begin(entry);
-      while (!visits.empty()) {
-        Visit &visit = visits.back();
-        Node &node = nodes[visit.address];
-        if (visit.next < visit.successors.size()) {
-          const uint64_t to = visit.successors[visit.next++];
-          if (to == visit.address) in_loop_.insert(to);
-          const auto known = nodes.find(to);
-          if (known == nodes.end())
-            begin(to);
-          else if (known->second.is_open)
-            node.low = std::min(node.low, known->second.index);
-          continue;
-        }
-        close(node.index == node.low, visit.address, open, nodes);
-        const std::size_t low = node.low;
-        visits.pop_back();
-        if (!visits.empty()) {
-          Node &parent = nodes[visits.back().address];
-          parent.low = std::min(parent.low, low);
-        }
-      }
-    }
-  }
-  template <typename Nodes>
-  void close(bool is_root, uint64_t address, std::vector<uint64_t> &open, Nodes &nodes) {
-    if (!is_root) return;
-    const bool is_loop = open.back() != address;
-    for (uint64_t one = 0; one != address;) {
-      one = open.back();
-      open.pop_back();
-      nodes[one].is_open = false;
-      if (is_loop) in_loop_.insert(one);
-    }
-  }
-
-  const Program &program_;
-  std::map<uint64_t, std::vector<uint64_t>> predecessors_;
-  std::set<uint64_t> changed_exec_, in_loop_;
-};
 
 class Writer {
 public:
@@ -188,33 +91,33 @@ private:
   // Deciding.
 
   void chooseCounters() {
-    const Places places(in_.program);
+    const ControlFlow flow(in_.program);
     live_scc_ = in_.program.sccLiveness();
     const uint64_t entry = in_.program.entries.front();
     for (const uint64_t place : in_.places) {
       if (!in_.program.instructions.contains(place)) continue;
-      blocks_[place] = {place, places.isInLoop(place)};
-      if (place == entry && in_.program.entries.size() == 1 && !places.isJumpedTo(entry)) {
+      blocks_[place] = {place, flow.isInLoop(place)};
+      if (place == entry && in_.program.entries.size() == 1 && !flow.isJumpedTo(entry)) {
         counts_entry_ = true;
         continue;
       }
       Counter counter{place};
-      counter.has_all_lanes = places.hasAllLanes(place);
-      counter.kind = !places.isInLoop(place) ? Kind::once
+      counter.has_all_lanes = flow.hasAllLanes(place);
+      counter.kind = !flow.isInLoop(place)   ? Kind::once
                      : counter.has_all_lanes ? Kind::uniform
                                              : Kind::each;
       counters_.push_back(counter);
     }
-    shareEntry(places);
+    shareEntry(flow);
   }
   /// Places that all waves run once, with all their lanes, need no counters of their own.
-  void shareEntry(const Places &places) {
+  void shareEntry(const ControlFlow &flow) {
     constexpr std::size_t most_tried = 64;
     if (!counts_entry_ || callsPointers()) return;
     std::size_t tried = 0;
     std::erase_if(counters_, [&](const Counter &c) {
       const bool is_shared = c.kind == Kind::once && c.has_all_lanes && tried++ < most_tried &&
-                             places.isOnAllPaths(c.place);
+                             flow.isOnAllPaths(c.place);
       if (is_shared) as_entry_.push_back(c.place);
       return is_shared;
     });
