@@ -282,7 +282,7 @@ TEST(Rewrite, RefusesOtherProcessorsAndInstrumentedCode) {
 
 TEST(Rewrite, DamagedCodeObjectsAreRefusedOrRewritten) {
   std::mt19937 random(7);
-  const int rounds = FADE_LONG_TESTS ? 2000 : 150;
+  const int rounds = FADE_LONG_TESTS ? 2000 : FADE_TESTS_ARE_SANITIZED ? 30 : 150;
   for (const std::string &file : {sample("inlined-gfx90a-g"), std::string(FADE_JUMPS)}) {
     const auto intact = contents_of(file);
     for (int round = 0; round < rounds; ++round) {
