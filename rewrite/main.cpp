@@ -1,6 +1,7 @@
 // fade-rewrite WHAT INPUT FOLDER [KERNELS]   each code object of a file, into the folder; what was
 //                                            done on stdout. KERNELS is a regular expression.
-// fade-rewrite WHAT --object INPUT OUTPUT    one code object, for libfade.so. INPUT is removed when
+// fade-rewrite WHAT --object INPUT OUTPUT [KERNELS]
+//                                            one code object, for libfade.so. INPUT is removed when
 //                                            it was read; on stdout a line for
 //                                            each kernel that is left alone (name, tab, reason),
 //                                            then "done"; before, an empty line now and then
@@ -20,6 +21,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <unistd.h>
 
@@ -68,7 +70,19 @@ void say(uint32_t modes, const KernelOutcome &kernel) {
              kernel.registers, kernel.vector_registers, kernel.code_before, kernel.code_after);
 }
 
-int rewriteOne(uint32_t what, const std::string &input, const std::string &output) {
+using Wants = std::function<bool(const std::string &kernel)>;
+
+fade::Result<Wants> chosen(const std::string &kernels) {
+  auto expression = fade::readExpression(kernels);
+  if (!expression) return std::move(expression).error();
+  return Wants([kernels, expression = *std::move(expression)](const std::string &name) {
+    return isOriginal(name) && (kernels.empty() || expression.isIn(name) ||
+                                expression.isIn(fade::codeobj::demangle(name)));
+  });
+}
+
+int rewriteOne(uint32_t what, const std::string &input, const std::string &output,
+               const std::string &kernels) {
   auto blob = fade::codeobj::Blob::readFile(input);
   unlink(input.c_str()); // also if who has written it is not there any more
   if (!blob) return fail(blob.error().message());
@@ -79,7 +93,9 @@ int rewriteOne(uint32_t what, const std::string &input, const std::string &outpu
     std::fputc('\n', stdout);
     std::fflush(stdout);
   };
-  const auto result = fade::rewrite::rewriteObject(*object, what, isOriginal, on_progress);
+  const auto wants = chosen(kernels);
+  if (!wants) return fail(wants.error().message());
+  const auto result = fade::rewrite::rewriteObject(*object, what, *wants, on_progress);
   if (!result) return fail(result.error().message());
   for (const KernelOutcome &kernel : result->kernels)
     if (!kernel.refusal.empty()) fmt::print("{}\t{}\n", kernel.name, kernel.refusal);
@@ -94,12 +110,8 @@ int rewriteAll(uint32_t what, const std::string &input, const fs::path &folder,
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return fail(fmt::format("cannot make {}: {}", folder.string(), error.message()));
-  const auto expression = fade::readExpression(kernels);
-  if (!expression) return fail(expression.error().message());
-  const auto wants = [&](const std::string &name) {
-    return isOriginal(name) && (kernels.empty() || expression->isIn(name) ||
-                                expression->isIn(fade::codeobj::demangle(name)));
-  };
+  const auto wants = chosen(kernels);
+  if (!wants) return fail(wants.error().message());
   int code = kNothing;
   std::map<std::string, int> names;
   fade::codeobj::CodeHandler handler;
@@ -107,7 +119,7 @@ int rewriteAll(uint32_t what, const std::string &input, const fs::path &folder,
   handler.on_code = [&](fade::codeobj::FoundCode found) {
     const auto object = found.open();
     if (!object) return fail(object.error().message()), true;
-    const auto result = fade::rewrite::rewriteObject(*object, what, wants);
+    const auto result = fade::rewrite::rewriteObject(*object, what, *wants);
     if (!result) return fail(result.error().message()), true;
     std::size_t done = 0;
     for (const KernelOutcome &kernel : result->kernels) done += kernel.refusal.empty();
@@ -137,8 +149,9 @@ int main(int argc, char **argv) {
   if (words.size() >= 3) {
     const auto modes = fade::readRewriteModes(words[0]);
     if (!modes) return fail(modes.error().message());
-    if (words.size() == 4 && words[1] == "--object") return rewriteOne(*modes, words[2], words[3]);
-    return rewriteAll(*modes, words[1], words[2], words.size() == 4 ? words[3] : "");
+    const auto word = [&](std::size_t i) { return i < words.size() ? words[i] : std::string(); };
+    if (words[1] == "--object") return rewriteOne(*modes, word(2), word(3), word(4));
+    return rewriteAll(*modes, words[1], words[2], word(3));
   }
   std::fputs("fade-rewrite is started by fadeprobe\n", stderr);
   return kFailed;

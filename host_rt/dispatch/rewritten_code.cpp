@@ -18,6 +18,7 @@
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 namespace fade {
 namespace {
@@ -28,12 +29,12 @@ namespace fs = std::filesystem;
 constexpr std::string_view kEnd = "done\n";
 constexpr std::size_t kLongestAnswer = 64 << 20;
 
-/// Code object and program: another version of the program may answer otherwise.
-std::string keyOf(codeobj::ByteView code, const std::string &program) {
+/// Code object, chosen kernels and program: another version of it may answer otherwise.
+std::string keyOf(codeobj::ByteView code, const std::string &program, const std::string &kernels) {
   struct stat status {};
   (void)stat(program.c_str(), &status);
-  const std::string version =
-      fmt::format("{}.{}.{}", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  const std::string version = fmt::format("{}.{}.{}{}", status.st_size, status.st_mtim.tv_sec,
+                                          status.st_mtim.tv_nsec, kernels);
   return fmt::format("{:016x}-{:x}", fnv1a(codeobj::asText(code), fnv1a(version)), code.size());
 }
 
@@ -69,8 +70,9 @@ Result<RewrittenCode::Answer> RewrittenCode::ask(const std::string &what, const 
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
     return Error::of(fmt::format("no pipe: {}", std::strerror(errno)));
   pid_t pid = 0;
-  const int error =
-      startDetached({{program_, what, "--object", input, output}, ends[1], STDOUT_FILENO}, pid);
+  std::vector<std::string> words = {program_, what, "--object", input, output};
+  if (!kernels_.empty()) words.push_back(kernels_);
+  const int error = startDetached({std::move(words), ends[1], STDOUT_FILENO}, pid);
   ::close(ends[1]);
   if (error != 0) {
     ::close(ends[0]);
@@ -132,7 +134,8 @@ Result<codeobj::Blob> RewrittenCode::of(codeobj::ByteView code, const std::strin
   const std::string what = rewriteModesText(modes);
   std::string suffix = what;
   std::ranges::replace(suffix, ';', '+');
-  const std::string base = fmt::format("{}/{}-{}", *folder, keyOf(code, program_), suffix);
+  const std::string base =
+      fmt::format("{}/{}-{}", *folder, keyOf(code, program_, kernels_), suffix);
   const std::string object = base + ".hsaco", reasons = base + ".refused";
   // The reasons are written last: if they are there, so is the rest.
   if (const auto known = codeobj::Blob::readFile(reasons)) {

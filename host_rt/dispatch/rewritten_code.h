@@ -16,8 +16,9 @@ namespace fade {
 class RewrittenCode {
 public:
   /// `program`: fade-rewrite. It is killed if it says nothing for as long as `patience`.
-  RewrittenCode(std::string program, std::chrono::milliseconds patience)
-      : program_(std::move(program)), patience_(patience) {}
+  /// `kernels`: a regular expression; others get no twins. Empty: all get one.
+  RewrittenCode(std::string program, std::chrono::milliseconds patience, std::string kernels)
+      : program_(std::move(program)), patience_(patience), kernels_(std::move(kernels)) {}
 
   /// The same code object with twins; empty if none of its kernels can have one; an error if that
   /// could not be found out. May take long. `modes`: what twins do (base/instrument_modes.h).
@@ -36,6 +37,7 @@ private:
 
   const std::string program_;
   const std::chrono::milliseconds patience_;
+  const std::string kernels_;
   mutable std::mutex mutex_;
   std::map<std::string, std::string> refusals_; ///< by kernel
 };

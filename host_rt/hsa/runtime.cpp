@@ -128,7 +128,7 @@ Runtime::Runtime(Settings settings)
       settings_.observe == Observe::automatic && !can_observe_ && settings_.cache.empty();
   if (settings_.instrumented && (settings_.observe == Observe::rewrite || rewrites_itself))
     rewritten_ = std::make_unique<RewrittenCode>(ownDirectory() + "/fade/fade-rewrite",
-                                                 settings_.patient(usual_time));
+                                                 settings_.patient(usual_time), settings_.kernels);
   planner_.setRewritten(rewritten_.get());
   if (!settings_.capture.empty()) captures_ = std::make_unique<CaptureSession>(*this);
 }

@@ -478,6 +478,21 @@ class Tests(reports.Test):
         self.assertEqual(blocks(self.rewritten(app).objects()), first)
         self.assertEqual({x: os.stat(os.path.join(kept, x)).st_mtime_ns for x in os.listdir(kept)}, before)
 
+    def test_only_chosen_kernels_are_rewritten(self):
+        app = program("rewritten_O2")
+        alone = self.software_gpu([app])
+        kept = os.path.join(self.path("cache"), "fade", "rewritten")
+        whole = blocks(self.rewritten(app).objects())
+        [large] = [x for x in os.listdir(kept) if x.endswith(".hsaco")]
+        result = self.rewritten(app, ["-k", "^straight"])
+        self.assertEqual((result.code, result.stdout), (0, alone.stdout), result.stderr)
+        self.assertEqual(blocks(result.objects()), {"straight": whole["straight"]})
+        [small] = [x for x in os.listdir(kept) if x.endswith(".hsaco") and x != large]
+        with open(os.path.join(kept, small), "rb") as file:
+            self.assertEqual(set(re.findall(rb"__fade__Z\d+(\w+)", file.read())), {b"straightPKfPfi"})
+        none = self.rewritten(app, ["-k", "no_such_kernel"])
+        self.assertEqual((none.code, none.stdout), (0, alone.stdout), none.stderr)
+
     def test_a_part_of_the_workgroups_is_not_counted(self):
         result = self.rewritten(program("rewritten_O2"), ["--workgroups", "x=0-0"])
         self.assertEqual(blocks(result.objects()), {})
