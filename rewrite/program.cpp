@@ -453,10 +453,18 @@ private:
       const unsigned to = i.flow == Flow::call ? destination(i.word) : kVcc;
       const unsigned from = source0(i.word);
       const bool overlap = from + 1 >= to && to + 1 >= from;
-      if (overlap || from + 1 >= kScalarRegisters || (to != kVcc && to + 1 >= kScalarRegisters))
+      if (overlap || from + 1 >= kScalarRegisters || (to != kVcc && to + 1 >= kScalarRegisters) ||
+          isAssembly())
         return refusal(address, "a call through a pointer");
     }
     return Done{};
+  }
+
+  /// Code without sizes, such as Tensile's: its functions may use all registers.
+  bool isAssembly() const {
+    return std::ranges::any_of(object_.symbols(), [&](const codeobj::Symbol &symbol) {
+      return symbol.value == kernel_.code_address && symbol.has_guessed_size;
+    });
   }
 
   /// A jump through registers that hold no address known here must be the return of a function.

@@ -121,6 +121,7 @@ void CodeObject::giveSizes() {
       if (rest && end > symbol.value)
         symbol.size =
             withoutPadding(rest->first(std::min<uint64_t>(rest->size(), end - symbol.value)));
+      symbol.has_guessed_size = true;
       covered = symbol.value + 1; // once for each address
     }
     covered = std::max(covered, symbol.value + symbol.size);

@@ -27,6 +27,7 @@ struct Symbol {
   uint8_t type = 0;
   uint8_t binding = 0;
   uint16_t section = 0;
+  bool has_guessed_size = false; ///< the file has none, as of hand-written assembly
 };
 
 struct Note {

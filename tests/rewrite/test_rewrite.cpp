@@ -182,6 +182,7 @@ TEST(Rewrite, RefusesWhatItDoesNotFollow) {
     EXPECT_TRUE(refusals.at(kernel).starts_with(reason)) << kernel << ": " << refusals.at(kernel);
   };
   begins("calls_and_forgets", "a call through a pointer at 0x");
+  begins("calls_assembly", "a call through a pointer at 0x");
   begins("jumps_anywhere", "a jump to an address in registers at 0x");
   begins("looks_at_itself", "an address that is computed from the program counter at 0x");
   begins("leaves_its_code", "control leaves the code at 0x");

@@ -60,6 +60,15 @@ kernel calls_pointer
   s_endpgm
 end calls_pointer
 
+; Without a size, as Tensile's: the function may use all registers.
+kernel calls_assembly
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_waitcnt lgkmcnt(0)
+  s_swappc_b64 s[30:31], s[4:5]
+  s_endpgm
+end calls_assembly
+.size calls_assembly, 0
+
 ; Where the address is, nothing else can be.
 kernel calls_and_forgets
   s_load_dwordx2 s[4:5], s[0:1], 0x0
