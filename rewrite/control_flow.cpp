@@ -39,7 +39,7 @@ bool ControlFlow::isOnAllPaths(uint64_t address) const {
     const Instruction &i = program_.instructions.at(at);
     if (i.flow == Flow::end) return false;
     std::ranges::copy(program_.successors(i), std::back_inserter(to_do));
-    if (i.flow == Flow::call && i.target) to_do.push_back(*i.target);
+    if (i.flow == Flow::call) std::ranges::copy(i.targets, std::back_inserter(to_do));
   }
   return true;
 }

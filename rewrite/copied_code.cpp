@@ -40,7 +40,7 @@ void CopiedCode::leaveOut(const Instruction &i) { instructions_[i.address] = her
 void CopiedCode::copy(const Instruction &i) {
   instructions_[i.address] = here();
   const auto bytes = object_.elf().atAddress(i.address, 0);
-  if (i.is_relative) jumps_.push_back({here(), *i.target, false});
+  if (i.is_relative) jumps_.push_back({here(), i.targets.front(), false});
   code_.insert(code_.end(), bytes->begin(), bytes->begin() + i.size);
 }
 

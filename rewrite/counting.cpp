@@ -145,7 +145,7 @@ private:
   unsigned waveSize() const { return is_wave32_ ? 32 : 64; }
 
   Status chooseRegisters() {
-    first_vector_ = std::max(launch_.firstVector(callsPointers()), kEndRegisters);
+    first_vector_ = std::max(launch_.firstVector(in_.program), kEndRegisters);
     if (counters_.empty() && !in_.has_times) return Done{};
     const std::bitset<128> used = in_.program.used();
     const unsigned limit = launch_.scalarLimit();

@@ -1,7 +1,5 @@
 #include "rewrite/launch.h"
 
-#include "rewrite/program.h"
-
 #include "codeobj/occupancy.h"
 
 #include <algorithm>
@@ -68,12 +66,11 @@ unsigned LaunchRegisters::scalarLimit() const {
   return std::min(all, std::max(of_eight_waves, d.sgprs - std::min(d.sgprs, kExtraRegisters)));
 }
 
-unsigned LaunchRegisters::firstVector(bool calls_unknown) const {
+unsigned LaunchRegisters::firstVector(const Program &program) const {
+  constexpr unsigned of_work_items = 3; // are set when a wave begins
   const codeobj::KernelDescriptor &d = kernel_.descriptor;
-  if (d.accum_offset != 0) return d.accum_offset;
-  return !calls_unknown && kernel_.has_metadata && kernel_.metadata.vgpr_count != 0
-             ? std::min(kernel_.metadata.vgpr_count, d.vgprs)
-             : d.vgprs;
+  if (const auto used = program.vectors()) return std::max(*used, of_work_items);
+  return d.accum_offset != 0 ? d.accum_offset : d.vgprs; // where AGPRs begin
 }
 
 LaunchRegisters::WithWorkgroup LaunchRegisters::withWorkgroup() const {
@@ -104,6 +101,7 @@ LaunchRegisters::WithWorkgroup LaunchRegisters::withWorkgroup() const {
 unsigned LaunchRegisters::vectorsWithAccumulators(unsigned vectors) const {
   const codeobj::KernelDescriptor &d = kernel_.descriptor;
   if (d.accum_offset == 0) return vectors;
+  vectors = std::max(vectors, d.accum_offset);
   const unsigned accumulators = d.vgprs > d.accum_offset ? d.vgprs - d.accum_offset : 0;
   return (vectors + kAccumulatorsBy - 1) / kAccumulatorsBy * kAccumulatorsBy + accumulators;
 }
@@ -146,8 +144,9 @@ LaunchRegisters::descriptor(const Needs &needs) const {
   if (needs.vectors != 0) {
     constexpr uint32_t mask = 63;
     const unsigned vectors = vectorsWithAccumulators(needs.vectors);
+    const unsigned offset = std::max(needs.vectors, d.accum_offset);
     if (d.accum_offset != 0)
-      set(rsrc3, (d.rsrc3 & ~mask) | ((needs.vectors + kAccumulatorsBy - 1) / kAccumulatorsBy - 1));
+      set(rsrc3, (d.rsrc3 & ~mask) | ((offset + kAccumulatorsBy - 1) / kAccumulatorsBy - 1));
     const uint32_t needed = (vectors + d.vgpr_granule - 1) / d.vgpr_granule - 1;
     first = (first & ~mask) | std::max(first & mask, needed);
   }

@@ -2,6 +2,8 @@
 // twin's kernel descriptor.
 #pragma once
 
+#include "rewrite/program.h"
+
 #include "codeobj/code_object.h"
 
 #include <array>
@@ -37,9 +39,9 @@ public:
   unsigned registersAtStart() const;
   /// Registers that waves can have without being fewer on a compute unit.
   unsigned scalarLimit() const;
-  /// Behind the kernel's own vector registers. AGPRs are numbered from ACCUM_OFFSET on. Code that
-  /// is not known may use all that the kernel is given.
-  unsigned firstVector(bool calls_unknown) const;
+  /// Behind the kernel's own vector registers. Code that is not known may use all that the kernel
+  /// is given.
+  unsigned firstVector(const Program &program) const;
 
   /// A twin that knows its workgroup: where it finds that, and what has to be moved to where the
   /// original finds it, in this order.

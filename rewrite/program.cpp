@@ -1,5 +1,8 @@
 #include "rewrite/program.h"
 
+#include "rewrite/known_addresses.h"
+#include "rewrite/scalar_fields.h"
+
 #include "fade/gpu.h"
 #include "isa/added_opcodes.h"
 #include "isa/llvm_mc.h"
@@ -26,23 +29,29 @@ Error refusal(uint64_t address, std::string_view what) {
   return Error::of(fmt::format("{} at {:#x}", what, address));
 }
 
-/// Adds the scalar registers of "SGPR4_SGPR5".
-void addScalars(std::string_view name, std::bitset<128> &to) {
+/// Calls `use` with the numbers of those registers of "SGPR4_SGPR5" that are of a kind ("SGPR").
+template <typename Use> void forRegisters(std::string_view name, std::string_view kind, Use use) {
   while (!name.empty()) {
     const std::string_view one = name.substr(0, name.find('_'));
     name.remove_prefix(std::min(one.size() + 1, name.size()));
-    if (!one.starts_with("SGPR")) continue;
+    if (!one.starts_with(kind)) continue;
     unsigned number = 0;
-    for (const char c : one.substr(4))
+    for (const char c : one.substr(kind.size()))
       if (c >= '0' && c <= '9') number = number * 10 + static_cast<unsigned>(c - '0');
-    if (number < to.size()) to.set(number);
+    use(number);
   }
 }
 
-// Fields of the scalar encodings, which are the same on all processors here.
-unsigned destination(uint32_t word) { return word >> 16 & 127; }
-unsigned source0(uint32_t word) { return word & 255; }
-unsigned source1(uint32_t word) { return word >> 8 & 255; }
+void addScalars(std::string_view name, std::bitset<128> &to) {
+  forRegisters(name, "SGPR", [&](unsigned number) {
+    if (number < to.size()) to.set(number);
+  });
+}
+
+/// Instructions that name vector registers by a number in a scalar register.
+bool isIndexed(std::string_view name) {
+  return name.starts_with("s_set_gpr_idx") || name.starts_with("v_movrel");
+}
 
 /// The value of an operand that is a constant.
 std::optional<uint32_t> constant(unsigned operand, uint32_t literal) {
@@ -169,12 +178,20 @@ private:
     i.word = *codeobj::read<uint32_t>(code, 0);
     i.literal = *codeobj::read<uint32_t>(code, 4);
     if (added.opcode) addScalarsOf(added, code, i.reads);
+    if (added.opcode || isIndexed(found.mnemonic)) i.vectors.reset();
+    const auto addVectors = [&](const std::string &name) {
+      forRegisters(name, "VGPR", [&](unsigned number) {
+        if (i.vectors) i.vectors = std::max(*i.vectors, number + 1);
+      });
+    };
     for (const std::string &name : found.reads) {
       addScalars(name, i.reads);
+      addVectors(name);
       if (name == "SCC") i.reads_scc = true;
     }
     for (const std::string &name : found.writes) {
       addScalars(name, i.writes);
+      addVectors(name);
       if (name == "SCC") i.writes_scc = true;
       if (name.starts_with("EXEC")) i.writes_exec = true;
     }
@@ -191,16 +208,16 @@ private:
     const auto relative = [&](Flow flow) {
       i.flow = flow;
       i.is_relative = true;
-      i.target = i.address + 4 + 4 * static_cast<uint64_t>(static_cast<int16_t>(i.word));
+      i.targets = {i.address + 4 + 4 * static_cast<uint64_t>(static_cast<int16_t>(i.word))};
     };
     if (name.starts_with("s_endpgm")) i.flow = Flow::end;
     if (name == "s_branch") relative(Flow::jump);
     if (name.starts_with("s_cbranch_") && !isFork(name)) relative(Flow::conditional);
     if (name == "s_call_b64") relative(Flow::call);
     if (const auto at = through_registers_.find(i.address); at != through_registers_.end())
-      i.target = at->second;
+      i.targets.assign(at->second.begin(), at->second.end());
     if (name == "s_swappc_b64") i.flow = Flow::call;
-    if (name == "s_setpc_b64") i.flow = i.target ? Flow::jump : Flow::jump_back;
+    if (name == "s_setpc_b64") i.flow = i.targets.empty() ? Flow::jump_back : Flow::jump;
   }
   static bool isFork(const std::string &name) {
     return name == "s_cbranch_g_fork" || name == "s_cbranch_i_fork" || name == "s_cbranch_join";
@@ -226,8 +243,8 @@ private:
       auto i = decode(address);
       if (!i) return std::move(i).error();
       if (isStrange(i->mnemonic)) return refusal(address, i->mnemonic);
-      if (i->target) to_do.push_back(*i->target);
-      if (i->flow == Flow::call && i->target) functions.insert(*i->target);
+      to_do.insert(to_do.end(), i->targets.begin(), i->targets.end());
+      if (i->flow == Flow::call) functions.insert(i->targets.begin(), i->targets.end());
       if (i->reachesNext()) to_do.push_back(i->next());
       program_.instructions.emplace(address, *std::move(i));
       if (program_.instructions.size() > kMostInstructions)
@@ -326,99 +343,54 @@ private:
     return std::nullopt;
   }
 
-  /// Of each scalar register, the address of pc_addresses that it holds a half of, or -1.
-  struct Holds {
-    int address = -1;
-    bool is_high = false;
-    bool operator==(const Holds &) const = default;
-  };
-  using State = std::array<Holds, 128>;
-
-  void step(const Instruction &i, State &state) const {
-    const State before = state;
-    // Compilers know which registers a function leaves alone, beyond those of the ABI.
-    const auto survives = [&](unsigned r) {
-      return isKeptByFunctions(r) || (i.target && !written_by_functions_.test(r));
-    };
-    for (unsigned r = 0; r < 128; ++r)
-      if (i.writes.test(r) || (i.flow == Flow::call && !survives(r))) state[r] = {};
-    const unsigned to = destination(i.word), from = source0(i.word);
-    if (const auto at = completed_.find(i.address); at != completed_.end()) {
-      const unsigned low = destination(
-          program_.instructions.at(program_.pc_addresses[std::size_t(at->second)].getpc).word);
-      state[low] = {at->second, false};
-      state[low + 1] = {at->second, true};
-    } else if (i.mnemonic == "s_mov_b32" && from < 128) {
-      state[to] = before[from];
-    } else if (i.mnemonic == "s_mov_b64" && from < 127 && to < 127) {
-      state[to] = before[from], state[to + 1] = before[from + 1];
-    }
-  }
-
-  /// Finds out where control goes through registers. True if something new was learnt.
+  /// Finds out where control goes through registers. True if that changes something.
   bool followRegisters() {
-    completed_.clear();
-    for (std::size_t n = 0; n < program_.pc_addresses.size(); ++n)
-      completed_[program_.pc_addresses[n].high] = static_cast<int>(n);
-    states_.clear();
-    confirmed_.clear();
-    written_by_functions_.reset();
-    for (const uint64_t address : program_.reachedFrom(program_.functions))
-      written_by_functions_ |= program_.instructions.at(address).writes;
-    if (program_.pc_addresses.empty()) return false;
-    std::vector<uint64_t> to_do;
-    const auto meet = [&](uint64_t address, const State &state) {
-      const auto [at, is_new] = states_.try_emplace(address, state);
-      bool has_changed = is_new;
-      for (unsigned r = 0; r < 128 && !is_new; ++r)
-        if (at->second[r] != state[r] && at->second[r].address >= 0)
-          at->second[r] = {}, has_changed = true;
-      if (has_changed) to_do.push_back(address);
-    };
-    for (const uint64_t entry : program_.entries) meet(entry, {});
-    for (const uint64_t function : program_.functions) meet(function, {});
-    while (!to_do.empty()) {
-      const Instruction &i = program_.instructions.at(to_do.back());
-      State state = states_.at(to_do.back());
-      to_do.pop_back();
-      step(i, state);
-      for (const uint64_t next : program_.successors(i)) meet(next, state);
-    }
-    bool is_new = false;
+    if (program_.pc_addresses.empty() && through_registers_.empty()) return false;
+    const KnownAddresses addresses(program_, isAssembly());
+    std::map<uint64_t, KnownAddresses::Numbers> found;
+    std::set<uint64_t> known;
     for (const auto &[address, i] : program_.instructions) {
       if (i.mnemonic != "s_setpc_b64" && i.mnemonic != "s_swappc_b64") continue;
-      const unsigned from = source0(i.word);
-      const auto at = states_.find(address);
-      if (at == states_.end() || from > 126 || unclear_.contains(address)) continue;
-      const Holds low = at->second[from], high = at->second[from + 1];
-      if (low.address < 0 || low.is_high || high != Holds{low.address, true}) continue;
-      PcAddress &pc = program_.pc_addresses[static_cast<std::size_t>(low.address)];
-      pc.is_called = true;
-      confirmed_[address] = pc.getpc;
-      is_new |= through_registers_.emplace(address, pc.target).second;
+      const KnownAddresses::Numbers numbers = addresses.targetsOf(i);
+      if (numbers.empty() || unclear_.contains(address)) continue;
+      found[address] = numbers;
+      known.insert(address);
     }
+    // What is called is the copy of a function: nothing else may see its address.
+    const KnownAddresses::Numbers seen = addresses.seenAsData(known);
+    const auto isSeen = [&](int number) { return seen.contains(number); };
+    bool is_new = false;
+    for (const auto &[address, numbers] : found) {
+      if (std::ranges::any_of(numbers, isSeen)) {
+        is_new |= unclear_.insert(address).second;
+        continue;
+      }
+      std::set<uint64_t> &targets = through_registers_[address];
+      for (const int number : numbers) {
+        PcAddress &pc = program_.pc_addresses[static_cast<std::size_t>(number)];
+        pc.is_called = true;
+        is_new |= targets.insert(pc.target).second;
+      }
+    }
+    // With all that is known now, some may go elsewhere as well.
+    for (const auto &[address, targets] : through_registers_)
+      if (!found.contains(address)) is_new |= unclear_.insert(address).second;
+    std::erase_if(through_registers_,
+                  [&](const auto &each) { return unclear_.contains(each.first); });
     return is_new;
   }
 
   /// Finds out which calls go to an address that cannot be told. True if that changes something.
   bool findPointerCalls() {
-    bool is_new = false;
-    const std::set<uint64_t> seen = seenAsData();
-    for (auto at = through_registers_.begin(); at != through_registers_.end();) {
-      const auto confirmed = confirmed_.find(at->first);
-      const bool is_clear = confirmed != confirmed_.end() && !seen.contains(confirmed->second);
-      if (!is_clear) is_new |= unclear_.insert(at->first).second;
-      at = is_clear ? std::next(at) : through_registers_.erase(at);
-    }
-    if (is_new) return true;
     program_.pointer_calls.clear();
     const std::set<uint64_t> own = program_.reachedFrom(program_.entries);
     for (const auto &[address, i] : program_.instructions)
-      if ((i.mnemonic == "s_swappc_b64" && !i.target) ||
+      if ((i.mnemonic == "s_swappc_b64" && i.targets.empty()) ||
           (i.flow == Flow::jump_back && !own.contains(address) &&
            source0(i.word) != kReturnRegister))
         program_.pointer_calls.insert(address);
     if (program_.pointer_calls.empty()) return false;
+    bool is_new = false;
     std::set<uint64_t> addresses = relocatedAddresses(object_.elf());
     for (const PcAddress &pc : program_.pc_addresses) addresses.insert(pc.target);
     for (const uint64_t address : addresses)
@@ -434,7 +406,7 @@ private:
       return refusal(unresolved_.front(), "an address that is computed from the program counter");
     std::set<uint64_t> targets;
     for (const auto &[address, i] : program_.instructions)
-      if (i.target) targets.insert(*i.target);
+      targets.insert(i.targets.begin(), i.targets.end());
     for (const PcAddress &pc : program_.pc_addresses) {
       const auto inside = targets.upper_bound(pc.getpc);
       if (inside != targets.end() && *inside <= pc.high)
@@ -484,34 +456,14 @@ private:
     return Done{};
   }
 
-  /// The address of a function that is called is that of its copy: nothing else may see it. Those
-  /// that something else sees, by their s_getpc_b64.
-  std::set<uint64_t> seenAsData() const {
-    std::set<uint64_t> seen;
-    for (const auto &[address, state] : states_) {
-      const Instruction &i = program_.instructions.at(address);
-      const bool passes_on = i.mnemonic == "s_setpc_b64" || i.mnemonic == "s_swappc_b64" ||
-                             i.mnemonic == "s_mov_b32" || i.mnemonic == "s_mov_b64";
-      if (passes_on) continue;
-      for (unsigned r = 0; r < kScalarRegisters; ++r)
-        if (i.reads.test(r) && state[r].address >= 0)
-          seen.insert(program_.pc_addresses[static_cast<std::size_t>(state[r].address)].getpc);
-    }
-    return seen;
-  }
-
   const codeobj::CodeObject &object_;
   const codeobj::Kernel &kernel_;
   const sim::Arch &arch_;
   sim::LlvmDisassembler llvm_;
   Program program_;
-  std::map<uint64_t, uint64_t> through_registers_; ///< where s_setpc and s_swappc go
-  std::map<uint64_t, uint64_t> confirmed_; ///< those that hold with all that is known: s_getpc_b64
-  std::set<uint64_t> unclear_;             ///< those that seemed to be known, and are not
-  std::bitset<128> written_by_functions_;
+  std::map<uint64_t, std::set<uint64_t>> through_registers_; ///< where s_setpc and s_swappc go
+  std::set<uint64_t> unclear_; ///< those that seemed to be known, and are not
   std::vector<uint64_t> unresolved_;
-  std::map<uint64_t, int> completed_; ///< by the instruction behind which a pair holds an address
-  std::map<uint64_t, State> states_;  ///< before each instruction
 };
 
 } // namespace
@@ -535,7 +487,8 @@ std::set<uint64_t> Program::reachedFrom(std::vector<uint64_t> to_do) const {
 std::vector<uint64_t> Program::successors(const Instruction &i) const {
   std::vector<uint64_t> all;
   if (i.reachesNext()) all.push_back(i.next());
-  if (i.target && (i.flow == Flow::jump || i.flow == Flow::conditional)) all.push_back(*i.target);
+  if (i.flow == Flow::jump || i.flow == Flow::conditional)
+    all.insert(all.end(), i.targets.begin(), i.targets.end());
   return all;
 }
 
@@ -556,18 +509,37 @@ std::bitset<128> Program::used() const {
   return all;
 }
 
+std::optional<unsigned> Program::vectors() const {
+  if (!pointer_calls.empty()) return std::nullopt;
+  unsigned end = 0;
+  for (const auto &[address, i] : instructions) {
+    if (!i.vectors) return std::nullopt;
+    end = std::max(end, *i.vectors);
+  }
+  return end;
+}
+
 std::map<uint64_t, bool> Program::sccLiveness() const {
   std::map<uint64_t, bool> live;
+  const auto isLive = [&](uint64_t address) { return live[address]; };
+  bool is_returned = false; // a caller reads what a function has left
   // Backwards over the code, until nothing changes: loops take a second time.
   for (bool has_changed = true; has_changed;) {
     has_changed = false;
     for (auto at = instructions.rbegin(); at != instructions.rend(); ++at) {
       const Instruction &i = at->second;
-      bool is_live = false;
-      // Functions neither take nor return it.
-      if (!i.writes_scc && i.flow != Flow::call)
-        for (const uint64_t next : successors(i)) is_live |= live[next];
-      is_live |= i.reads_scc;
+      bool is_live = i.reads_scc;
+      if (i.flow == Flow::call) {
+        // Functions that are not known keep to the ABI: they neither take nor return it.
+        is_live |= std::ranges::any_of(i.targets, isLive);
+        const bool is_read = !i.targets.empty() && isLive(i.next());
+        has_changed |= is_read && !is_returned;
+        is_returned |= is_read;
+      } else if (i.flow == Flow::jump_back) {
+        is_live |= is_returned && !pointer_calls.contains(i.address);
+      } else if (!i.writes_scc) {
+        is_live |= std::ranges::any_of(successors(i), isLive);
+      }
       bool &known = live[at->first];
       has_changed |= known != is_live;
       known = is_live;

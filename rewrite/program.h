@@ -24,9 +24,9 @@ inline constexpr uint64_t kPreloadedEntry = 256;
 
 enum class Flow : uint8_t {
   next,
-  jump,        ///< to `target`, always
-  conditional, ///< to `target` or on
-  call,        ///< of the function at `target`, and on
+  jump,        ///< to one of `targets`, always
+  conditional, ///< to the one of `targets` or on
+  call,        ///< of one of the functions at `targets`, and on
   jump_back,   ///< a function returns
   end,         ///< the wave ends
 };
@@ -36,11 +36,14 @@ struct Instruction {
   uint32_t size = 0;
   std::string mnemonic;
   Flow flow = Flow::next;
-  std::optional<uint64_t> target; ///< in the original code
-  bool is_relative = false;       ///< the target is encoded as a distance in 16 bits
+  /// In the original code. More than one: registers hold one of them.
+  std::vector<uint64_t> targets;
+  bool is_relative = false; ///< the target is encoded as a distance in 16 bits
   bool reads_scc = false, writes_scc = false, writes_exec = false, is_matrix = false;
   bool ends_registers = false;    ///< s_sendmsg dealloc_vgprs
   std::bitset<128> reads, writes; ///< scalar registers
+  /// Behind the last vector register that it names, without AGPRs. Empty: not known.
+  std::optional<unsigned> vectors = 0;
   uint32_t word = 0, literal = 0;
 
   uint64_t next() const { return address + size; }
@@ -80,6 +83,8 @@ struct Program {
   Status checkIndexing(const std::function<bool(uint64_t)> &isPlace) const;
   /// Scalar registers that any instruction reads or writes.
   std::bitset<128> used() const;
+  /// Behind the last vector register that any instruction names, without AGPRs. Empty: not known.
+  std::optional<unsigned> vectors() const;
 };
 
 /// Scalar registers that functions leave as they are, in every version of the ABI.

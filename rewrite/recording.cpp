@@ -48,7 +48,7 @@ private:
 
   Status chooseRegisters() {
     constexpr unsigned aligned = 2, of_work_items = 3; // pairs; v0 to v2
-    v_ = std::max((launch_.firstVector(callsPointers()) + aligned - 1) / aligned * aligned,
+    v_ = std::max((launch_.firstVector(in_.program) + aligned - 1) / aligned * aligned,
                   of_work_items + 1);
     if (v_ + kVectorCount > kVectorRegisters)
       return Error::of("it leaves no vector registers free");

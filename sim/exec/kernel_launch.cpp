@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace fade::sim {
@@ -76,9 +77,13 @@ void KernelLaunch::read_descriptor(const AddressSpace &memory) {
   entry_ = dispatch_.kernel_object + static_cast<uint64_t>(entry_offset);
   lanes_ = arch_.gfx10_up && properties_ & wavefront_size32 ? 32 : 64;
   vector_registers_ = std::min(256u, allocated_vgprs());
-  if (entry_offset != 256 && arch_.gfx9)
-    preload_ = read_at<uint16_t>(d, preload_at); // not in amd_kernel_code_t
-  if (entry_offset != 256) kernarg_bytes_ = read_at<uint32_t>(d, kernarg_size_at); // nor is this
+  // These two are not in amd_kernel_code_t, whose code is at 256. So may be that of a descriptor;
+  // if it preloads, the user registers are more than the others that it asks for.
+  const uint16_t preload = read_at<uint16_t>(d, preload_at);
+  const bool preloads = arch_.gfx9 && (preload & 0x7f) != 0 &&
+                        user_registers() >= asked_user_registers() + (preload & 0x7f);
+  if (entry_offset != 256 || preloads) kernarg_bytes_ = read_at<uint32_t>(d, kernarg_size_at);
+  if (arch_.gfx9 && (entry_offset != 256 || preloads)) preload_ = preload;
   if (const unsigned count = preload_ & 0x7f) {
     const unsigned first = preload_ >> 7;
     if (count > preloaded_.size() ||
@@ -87,6 +92,17 @@ void KernelLaunch::read_descriptor(const AddressSpace &memory) {
           fmt::format("kernel arguments at {:#x} cannot be preloaded", dispatch_.kernarg_address);
     entry_ += 256; // the code before it loads the arguments for hardware that does not preload
   }
+}
+
+unsigned KernelLaunch::user_registers() const { return rsrc2_ >> 1 & 31; }
+
+// Before arguments that are preloaded.
+unsigned KernelLaunch::asked_user_registers() const {
+  constexpr unsigned pairs =
+      dispatch_ptr | queue_ptr | kernarg_segment_ptr | dispatch_id | flat_scratch_init;
+  return (properties_ & private_segment_buffer ? 4u : 0u) +
+         2u * static_cast<unsigned>(std::popcount(properties_ & pairs)) +
+         (properties_ & private_segment_size ? 1u : 0u);
 }
 
 unsigned KernelLaunch::allocated_vgprs() const {
@@ -194,7 +210,7 @@ void KernelLaunch::set_scalars(Wave &w, const std::array<uint32_t, 3> &group,
   if (properties_ & private_segment_size) w.sgpr[n++] = scratch_bytes_;
   for (unsigned i = 0; i < (preload_ & 0x7fu); i++) w.sgpr[n++] = preloaded_[i];
 
-  n = rsrc2_ >> 1 & 31; // system registers follow the user registers
+  n = user_registers(); // system registers follow the user registers
   for (unsigned d = 0; d < 3; d++)
     if (rsrc2_ >> (7 + d) & 1 && !arch_.gfx12) w.sgpr[n++] = group[d];
   if (rsrc2_ >> 10 & 1) w.sgpr[n++] = waves;

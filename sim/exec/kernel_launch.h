@@ -43,6 +43,8 @@ public:
 private:
   void read_descriptor(const AddressSpace &memory);
   void check();
+  unsigned user_registers() const;
+  unsigned asked_user_registers() const;
   void set_scalars(Wave &w, const std::array<uint32_t, 3> &group, unsigned waves) const;
   void set_trap_registers(Wave &w, const std::array<uint32_t, 3> &group, unsigned wave) const;
   void set_work_item_ids(Wave &w, const std::array<uint32_t, 3> &size, unsigned wave) const;

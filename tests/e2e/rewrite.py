@@ -46,6 +46,60 @@ CROWDED = observe.ASSEMBLY.replace("rows", "crowded").replace(observe.ASSEMBLY.s
   s_endpgm
 """).replace("next_free_sgpr 16", "next_free_sgpr 102")
 
+# Calls one of two functions, whose addresses are chosen beforehand, without symbols. They use registers that compilers keep, take SCC and leave something in it.
+CHOOSING = observe.ASSEMBLY.replace("rows", "choosing").replace(observe.ASSEMBLY.split("rows:\n")[1].split(".Lend:")[0], """
+  .macro address function
+  s_getpc_b64 s[12:13]
+  s_add_i32 s14, \\function-4-.Lfrom\\@, 4
+  .Lfrom\\@ = .-8
+  s_add_u32 s12, s12, s14
+  s_addc_u32 s13, s13, 0
+  .endm
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v1, 2, v0
+  s_waitcnt lgkmcnt(0)
+  global_load_dword v2, v1, s[6:7]
+  s_mov_b64 s[20:21], 0
+  s_waitcnt vmcnt(0)
+.Lagain:
+  s_bitcmp1_b32 s20, 0
+  s_cbranch_scc1 .Lodd
+  address .Ldouble
+  s_branch .Lchosen
+.Lodd:
+  address .Linvert
+.Lchosen:
+  v_cmp_gt_u32_e64 s[16:17], 40, v0
+  s_mov_b64 exec, s[16:17]
+  s_cmp_lt_u32 s20, 3
+  s_cbranch_execz .Lskip
+  s_swappc_b64 s[30:31], s[12:13]
+  s_cbranch_execz .Lskip
+  s_addc_u32 s21, s21, 0
+  s_swappc_b64 s[30:31], s[12:13]
+.Lskip:
+  s_mov_b64 exec, -1
+  s_add_u32 s20, s20, 1
+  s_cmp_lg_u32 s20, 5
+  s_cbranch_scc1 .Lagain
+  v_add_u32_e32 v2, s21, v2
+  global_store_dword v1, v2, s[4:5]
+  s_endpgm
+.Ldouble:
+  s_cselect_b32 s34, 5, 7
+  v_lshl_add_u32 v2, v2, 1, s34
+  s_cmp_lt_u32 s20, 4
+  s_cbranch_execz .Lreturn
+  s_nop 0
+.Lreturn:
+  s_setpc_b64 s[30:31]
+.Linvert:
+  s_cselect_b32 s70, 11, 13
+  v_xor_b32_e32 v2, s70, v2
+  s_cmp_lt_u32 s20, 2
+  s_setpc_b64 s[30:31]
+""").replace("next_free_sgpr 16", "next_free_sgpr 80").replace("  .size choosing, .Lend-choosing\n", "")
+
 
 def blocks(objects):
     """kernel -> [(block, executions, lanes)], one for each dispatch in order."""
@@ -468,6 +522,23 @@ class Tests(reports.Test):
             found.append([(x["op"], x["function"], x["mask"], [address - x["addresses"][0] for address in x["addresses"]]) for x in result.objects("access")])
         self.assertEqual(len(found[0]), 45)
         self.assertEqual(*found)
+
+    @unittest.skipIf(observe.COMPILE == [""], observe.NO_COMPILER)
+    def test_assembly_that_calls_one_of_several_functions(self):
+        code, source = self.path("choosing.hsaco"), self.path("choosing.s")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(CHOOSING)
+        subprocess.run([observe.CLANG, "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-x", "assembler", source, "-o", code], check=True)
+        app = [program("module"), code, "choosing", 1, 64, 0, "p", "p"]
+        alone = self.probe(["--gpu", "gfx90a"], app)
+        for handlers in (["BlockCounts"], ["BlockCounts", "MemoryAnalysis"]):
+            found = []
+            for way in ("rewrite", "gpu"):
+                result = self.probe(["--gpu", "gfx90a", "-i", "--observe", way, "-a", *handlers], app, env=self.home)
+                self.assertEqual((result.code, result.stdout), (0, alone.stdout), result.stderr)
+                found.append(blocks(result.objects()))
+            self.assertEqual(*found)
+            self.assertIn(6, [executions for _, executions, _ in found[0]["choosing"][0]])  # of a function, by 40 lanes
 
     def test_rewritten_code_is_kept(self):
         app = program("rewritten_O2")

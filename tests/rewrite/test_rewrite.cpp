@@ -183,6 +183,9 @@ TEST(Rewrite, RefusesWhatItDoesNotFollow) {
   };
   begins("calls_and_forgets", "a call through a pointer at 0x");
   begins("calls_assembly", "a call through a pointer at 0x");
+  for (const char *kernel : {"chooses_or_loads", "chooses_and_loses", "chooses_and_looks",
+                             "chooses_and_may_look", "chooses_and_shows"})
+    begins(kernel, "a call through a pointer at 0x");
   begins("jumps_anywhere", "a jump to an address in registers at 0x");
   begins("looks_at_itself", "an address that is computed from the program counter at 0x");
   begins("leaves_its_code", "control leaves the code at 0x");
@@ -190,6 +193,7 @@ TEST(Rewrite, RefusesWhatItDoesNotFollow) {
   begins("is_full", "it leaves no pair of scalar registers free");
   EXPECT_EQ(refusals.at("long_jumps"), "");
   EXPECT_EQ(refusals.at("calls_pointer"), "");
+  EXPECT_EQ(refusals.at("chooses"), "");
   EXPECT_EQ(refusals.at("flag_over_blocks"), "");
 }
 
@@ -219,6 +223,27 @@ TEST(Rewrite, FollowsLongJumps) {
     EXPECT_GT(address.target, kernel->code_address);
     EXPECT_LT(address.target, kernel->code_address + kernel->code_size);
   }
+}
+
+TEST(Rewrite, FollowsCallsOfOneOfSeveralFunctions) {
+  const auto result = rewriteObject(open_object(FADE_JUMPS), FADE_MODE_COUNTS, all);
+  ASSERT_TRUE(result);
+  const auto object = reopen(*result);
+  const auto kernel = object->kernel(*object->findKernel("__fade_chooses"));
+  const auto program = readProgram(*object, *kernel);
+  ASSERT_TRUE(program) << program.error().message();
+  EXPECT_TRUE(program->pointer_calls.empty());
+  unsigned calls = 0;
+  for (const auto &[address, i] : program->instructions) {
+    if (i.mnemonic != "s_swappc_b64") continue;
+    ++calls;
+    ASSERT_EQ(i.targets.size(), 2u); // in the copy
+    for (const uint64_t target : i.targets) {
+      EXPECT_GT(target, kernel->code_address);
+      EXPECT_LT(target, kernel->code_address + kernel->code_size);
+    }
+  }
+  EXPECT_EQ(calls, 2u);
 }
 
 TEST(Rewrite, CountsWhereFunctionsKeepTheirRegisters) {

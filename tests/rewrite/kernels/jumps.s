@@ -77,6 +77,64 @@ kernel calls_and_forgets
   s_endpgm
 end calls_and_forgets
 
+; As hipBLASLt calls an activation: the address of one of several functions, without sizes, that may
+; use all registers.
+.macro address to, function
+  s_getpc_b64 s[\to:\to+1]
+  s_add_i32 s6, \function-4-.Lfrom\@, 4
+.Lfrom\@ = .-8
+  s_add_u32 s[\to], s[\to], s6
+  s_addc_u32 s[\to+1], s[\to+1], 0
+.endm
+.macro nothing
+.endm
+.macro load_it
+  s_cbranch_vccz 2
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+.endm
+.macro lose_it
+  s_mov_b32 s4, 0
+.endm
+.macro look
+  s_lshl_b32 s8, s4, 1
+.endm
+.macro may_look
+  s_cbranch_vccz 1
+  s_mov_b32 s4, 0
+  look
+.endm
+.macro choosing name, chosen=nothing, between=nothing, inside=nothing, after=nothing
+kernel \name
+  s_cmp_eq_u32 s2, 0
+  s_cbranch_scc1 .Lother_\name
+  address 4, .Lfirst_\name
+  s_branch .Lchosen_\name
+.Lother_\name:
+  address 4, .Lsecond_\name
+.Lchosen_\name:
+  \chosen
+  s_swappc_b64 s[30:31], s[4:5]
+  \between
+  s_swappc_b64 s[30:31], s[4:5]
+  \after
+  s_endpgm
+.Lfirst_\name:
+  s_mov_b32 s34, 1
+  s_setpc_b64 s[30:31]
+.Lsecond_\name:
+  \inside
+  s_mov_b32 s70, 2
+  s_setpc_b64 s[30:31]
+end \name
+.size \name, 0
+.endm
+choosing chooses
+choosing chooses_or_loads, chosen=load_it
+choosing chooses_and_loses, inside=lose_it
+choosing chooses_and_looks, between=look
+choosing chooses_and_may_look, after=may_look
+choosing chooses_and_shows, inside=look
+
 kernel jumps_anywhere
   s_load_dwordx2 s[4:5], s[0:1], 0x0
   s_waitcnt lgkmcnt(0)

@@ -163,5 +163,32 @@ TEST(ResidencyTest, RegistersSlotsAndLdsOfAComputeUnit) {
   EXPECT_EQ(fits(0, 0, 0, 1024).groups, 2u);
 }
 
+// An amd_kernel_code_t has its code at 256; so has a descriptor that happens to lie there.
+TEST(KernelLaunchTest, ArgumentsArePreloadedWhereverTheCodeIs) {
+  TestDevice device{"gfx90a", 1};
+  auto descriptor = device.allocate<uint32_t>(16), arguments = device.allocate<uint32_t>(8);
+  auto entry = [&](uint32_t offset, uint32_t user_registers, uint32_t properties) {
+    descriptor[4] = offset;
+    descriptor[13] = user_registers << 1;     // rsrc2
+    descriptor[14] = (2u << 16) | properties; // two dwords are preloaded
+    constexpr uint32_t kernarg_segment_ptr = 1 << 3;
+    descriptor[14] |= kernarg_segment_ptr;
+    Dispatch d;
+    d.kernel_object = descriptor.va;
+    d.kernarg_address = arguments.va;
+    d.grid = d.workgroup = {64, 1, 1};
+    const KernelLaunch launch(device.arch(), device.memory(), d);
+    EXPECT_EQ(launch.error(), "");
+    return launch.entry() - descriptor.va;
+  };
+  constexpr uint32_t dispatch_ptr = 1 << 1;
+  EXPECT_EQ(entry(320, 4, 0), 320u + 256);
+  EXPECT_EQ(entry(256, 4, 0), 256u + 256);
+  EXPECT_EQ(entry(256, 6, dispatch_ptr), 256u + 256);
+  // The upper half of an amd_kernel_code_t's properties.
+  EXPECT_EQ(entry(256, 2, 0), 256u);
+  EXPECT_EQ(entry(256, 4, dispatch_ptr), 256u);
+}
+
 } // namespace
 } // namespace fade::sim
