@@ -555,6 +555,8 @@ DispatchResult Executor::Impl::run(const Dispatch &dispatch) {
   std::unique_lock lock(mutex, std::defer_lock);
   try {
     program = program_of(launch, dispatch.kernel_object);
+    program->add_entry(launch.entry());
+    program->add_entry(launch.plain_entry());
     job.begin(count);
     job.context.schedule = Schedule::from_environment();
     begin_observing(job);

@@ -90,7 +90,7 @@ void KernelLaunch::read_descriptor(const AddressSpace &memory) {
         !memory.read(dispatch_.kernarg_address + first * 4, preloaded_.data(), count * 4))
       error_ =
           fmt::format("kernel arguments at {:#x} cannot be preloaded", dispatch_.kernarg_address);
-    entry_ += 256; // the code before it loads the arguments for hardware that does not preload
+    entry_ += preloaded_entry; // the code before it loads what others preload
   }
 }
 

@@ -19,6 +19,8 @@ public:
   const std::string &error() const { return error_; }
   unsigned lanes() const { return lanes_; }
   uint64_t entry() const { return entry_; }
+  // Where hardware starts that does not preload arguments.
+  uint64_t plain_entry() const { return preload_ & 0x7f ? entry_ - preloaded_entry : entry_; }
   unsigned waves_per_group() const { return waves_per_group_; } // of a full workgroup
   uint64_t groups() const { return groups_[0] * groups_[1] * groups_[2]; }
   uint64_t waves() const; // of the whole dispatch
@@ -48,6 +50,8 @@ private:
   void set_scalars(Wave &w, const std::array<uint32_t, 3> &group, unsigned waves) const;
   void set_trap_registers(Wave &w, const std::array<uint32_t, 3> &group, unsigned wave) const;
   void set_work_item_ids(Wave &w, const std::array<uint32_t, 3> &size, unsigned wave) const;
+
+  static constexpr uint64_t preloaded_entry = 256; // behind the entry
 
   const Arch &arch_;
   const Dispatch dispatch_;

@@ -63,6 +63,12 @@ const Segment *Program::at(uint64_t pc) {
   return slot.get();
 }
 
+void Program::add_entry(uint64_t pc) {
+  std::lock_guard lock(mutex_);
+  leaders_.insert(pc);
+  if (!code_.contains(pc)) explore(pc);
+}
+
 // Decodes all that direct branches reach from `pc`, and marks where basic blocks start.
 void Program::explore(uint64_t pc) {
   std::vector<uint64_t> work{pc};

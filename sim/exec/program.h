@@ -54,6 +54,10 @@ public:
   // The segment at `pc`. Never null: where there is no code, an empty segment that says so.
   const Segment *at(uint64_t pc);
 
+  // Blocks begin where branches from there lead to, too, even if no wave starts there. To be told
+  // before waves run.
+  void add_entry(uint64_t pc);
+
   // Whether the code at `entry`, and what direct branches reach from there, has a barrier.
   bool has_barrier(uint64_t entry);
 

@@ -276,6 +276,29 @@ TEST_P(ObserverTest, RunsAreAllThatWasExecutedAndBlocksBeginWithOne) {
   EXPECT_EQ(observe(d, recorder).runs, seen.runs); // none came in addition
 }
 
+// A kernel whose arguments are preloaded has two entries, which meet at the end here.
+TEST(ObservedEntryTest, BlocksBeginWhereTheOtherEntryLeads) {
+  constexpr uint32_t branch = 0xbf820000, nop = 0xbf800000, end = 0xbf810000;
+  TestDevice device{"gfx90a", 1};
+  std::vector<uint32_t> words(200, nop);
+  constexpr unsigned code = 80, preloaded = code + 64;
+  words[4] = code * 4, words[5] = 0; // entry
+  words[13] = 4 << 1;                // user registers
+  words[14] = 2 << 16 | 1 << 3;      // two dwords are preloaded behind the pointer to the arguments
+  words[code] = branch | 65;
+  words[preloaded + 2] = end;
+  Dispatch d;
+  d.grid = d.workgroup = {64, 1, 1};
+  d.kernel_object = device.upload(words).va;
+  d.kernarg_address = device.allocate<uint32_t>(16).va;
+  Recorder recorder(kWantsBlocks);
+  device.executor().observe(&recorder);
+  const auto result = device.executor().run(d);
+  device.executor().observe(nullptr);
+  EXPECT_EQ(result.status, Status::ok) << result.message;
+  EXPECT_EQ(recorder.seen.blocks, 2u);
+}
+
 TEST_P(ObserverTest, CountsAndResultsAreTheSameObservedOrNot) {
   constexpr uint32_t items = 64 * 6;
   std::vector<uint32_t> words(items, 7);
