@@ -13,7 +13,7 @@ CopiedValues &CopiedValues::instance() {
   return *values;
 }
 
-bool CopiedValues::add(const Finding &finding, uint64_t address, uint64_t size) {
+bool CopiedValues::add(const Finding &finding, uint64_t address, uint64_t size, uint64_t times) {
   constexpr std::size_t most_causes = 1024;
   const std::lock_guard lock(mutex_);
   const auto [at, is_new] =
@@ -34,7 +34,7 @@ bool CopiedValues::add(const Finding &finding, uint64_t address, uint64_t size) 
     FindingLog::instance().locate(cause.finding.place);
     FindingLog::instance().locate(cause.finding.other);
   }
-  ++cause.times;
+  cause.times += times;
   any_ = true;
   return keep(address, address + size, at->second);
 }

@@ -21,9 +21,10 @@ class CopiedValues {
 public:
   static CopiedValues &instance();
 
-  /// A lane has copied it to these bytes: `finding` says from where, and by which instructions.
+  /// So many lanes have copied it to these bytes: `finding` says from where, and by which
+  /// instructions.
   /// False: there are too many of them.
-  bool add(const Finding &finding, uint64_t address, uint64_t size);
+  bool add(const Finding &finding, uint64_t address, uint64_t size, uint64_t times);
   /// The instruction that copied what is there.
   std::optional<Place> copierOf(uint64_t address) const;
   /// The host has told HIP to copy this to its own memory.

@@ -85,6 +85,21 @@ bool InitCheck::isDone(const ObservedAccess &access, const LaneSpan &span) {
   return true;
 }
 
+bool InitCheck::isAllUnwritten(const ObservedAccess &access, const LaneSpan &span,
+                               HostPages &pages) {
+  constexpr uint64_t near = 4096;
+  if (access.kind != AccessKind::load || span.bytes < access.size || span.bytes > near ||
+      !isFollowed(span.first) || !last_->holds(span.last + access.size - 1))
+    return false;
+  // Nor are the pieces next to it written, whose other bytes these may be.
+  constexpr uint64_t unit = UnwrittenBytes::kWidestUnit;
+  const uint64_t begin = std::max(span.first / unit * unit, last_->base);
+  const uint64_t end = std::min((span.last + access.size + unit - 1) / unit * unit, last_->end());
+  WrittenMemory &memory = WrittenMemory::instance();
+  return !memory.isTouched(begin, end - begin) &&
+         memory.isKnownUnwritten(span.first, span.bytes, pages);
+}
+
 Finding InitCheck::describe(const ObservedWave &wave, const ObservedAccess &access, unsigned lane,
                             uint64_t address, const Reporter &reporter) {
   Finding f = reporter.begin(Check::init, Problem::uninitialized);
@@ -111,19 +126,24 @@ void InitCheck::access(const ObservedWave &wave, const ObservedAccess &access, c
     values->store(wave, access, *reporter, is_kept ? &CopiedValues::instance() : nullptr);
   }
   UnwrittenBytes bytes(access.size);
-  uint64_t wrong = 0;
-  for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
+  HostPages pages;
+  uint64_t wrong = isAllUnwritten(access, span, pages) ? access.lanes : 0, written = 0;
+  for (uint64_t lanes = access.lanes & ~wrong; lanes; lanes &= lanes - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
     if (!isFollowed(access.address[lane])) continue;
     if (access.kind == AccessKind::load) {
-      if (!read(access, lane, bytes)) wrong |= uint64_t{1} << lane;
+      if (!read(access, lane, bytes, pages)) wrong |= uint64_t{1} << lane;
       continue;
     }
     if (reporter && needsOld(access) &&
-        WrittenMemory::instance().isUnwritten(access.address[lane], access.size))
+        WrittenMemory::instance().isUnwritten(access.address[lane], access.size, pages))
       wrong |= uint64_t{1} << lane;
-    write(access, lane, values);
+    if (access.kind == AccessKind::atomic)
+      WrittenMemory::instance().mark(access.address[lane], access.size);
+    else
+      written |= uint64_t{1} << lane;
   }
+  write(access, written, values);
   if (wrong) {
     const unsigned lane = lowestLane(access, wrong);
     const Finding f = describe(wave, access, lane, access.address[lane], *reporter);
@@ -139,24 +159,35 @@ void InitCheck::access(const ObservedWave &wave, const ObservedAccess &access, c
 }
 
 /// What is stored without ever having been written stays so.
-void InitCheck::write(const ObservedAccess &access, unsigned lane, const UnwrittenValues *values) {
+void InitCheck::write(const ObservedAccess &access, uint64_t lanes, const UnwrittenValues *values) {
   WrittenMemory &memory = WrittenMemory::instance();
-  const uint64_t address = access.address[lane];
-  if (!values || !values->any() || access.kind != AccessKind::store)
-    return memory.mark(address, access.size);
-  for (uint32_t k = 0; k < access.size; ++k)
-    if (!(values->stored(access, k) >> lane & 1))
-      memory.mark(address + k, 1);
-    else if (values->storedWhole(access, k) >> lane & 1)
-      memory.unmark(address + k, 1);
+  uint64_t some = 0, never = values && values->any() ? lanes : 0; // bytes were not written, or all
+  for (uint32_t k = 0; k < access.size && values && values->any(); ++k)
+    some |= values->stored(access, k), never &= values->storedWhole(access, k);
+  forRuns(access, never, [&](uint64_t at, uint64_t size, uint64_t) { memory.unmark(at, size); });
+  const uint64_t mixed = lanes & some & ~never;
+  for (uint32_t k = 0; k < access.size && mixed; ++k) {
+    const uint64_t stored = values->stored(access, k), whole = values->storedWhole(access, k);
+    for (uint64_t left = mixed; left; left &= left - 1) {
+      const uint64_t bit = left & -left, at = access.address[std::countr_zero(left)] + k;
+      if (!(stored & bit))
+        memory.mark(at, 1);
+      else if (whole & bit)
+        memory.unmark(at, 1);
+    }
+  }
+  // Last, in case another lane stores the same bytes: nobody is accused without need.
+  forRuns(access, lanes & ~some,
+          [&](uint64_t at, uint64_t size, uint64_t) { memory.mark(at, size); });
 }
 
 /// Whether a lane's load is fine, apart from what is put into `bytes`.
-bool InitCheck::read(const ObservedAccess &access, unsigned lane, UnwrittenBytes &bytes) const {
+bool InitCheck::read(const ObservedAccess &access, unsigned lane, UnwrittenBytes &bytes,
+                     HostPages &pages) const {
   WrittenMemory &memory = WrittenMemory::instance();
   const uint64_t address = access.address[lane], bit = uint64_t{1} << lane;
   if (memory.isWritten(address, access.size)) return true;
-  if (memory.isUnwritten(address, access.size)) {
+  if (memory.isUnwritten(address, access.size, pages)) {
     for (unsigned unit = 2; access.size <= 4 && unit <= UnwrittenBytes::kWidestUnit; unit *= 2) {
       const uint64_t begin = std::max(address / unit * unit, last_->base);
       const uint64_t end = (address + access.size + unit - 1) / unit * unit;
@@ -170,7 +201,7 @@ bool InitCheck::read(const ObservedAccess &access, unsigned lane, UnwrittenBytes
   bool is_sure = false; // the system was asked, which takes its time
   for (unsigned k = 0; k < bytes.count && last_->holds(address + k); ++k) {
     if (memory.isWritten(address + k, 1)) continue;
-    if (!is_sure && !memory.isUnwritten(address + k, 1)) continue;
+    if (!is_sure && !memory.isUnwritten(address + k, 1, pages)) continue;
     is_sure = true;
     bytes.lanes[k] |= bit;
   }

@@ -5,6 +5,7 @@
 #include "checks/lane_span.h"
 #include "checks/reporter.h"
 #include "checks/unwritten_values.h"
+#include "checks/written_memory.h"
 
 #include <array>
 #include <cstddef>
@@ -42,8 +43,12 @@ private:
   /// Whether all of the allocation that was asked for last was written, as far as that is known.
   bool isWhole();
 
-  static void write(const ObservedAccess &access, unsigned lane, const UnwrittenValues *values);
-  bool read(const ObservedAccess &access, unsigned lane, UnwrittenBytes &bytes) const;
+  /// A store of these lanes.
+  static void write(const ObservedAccess &access, uint64_t lanes, const UnwrittenValues *values);
+  /// Whether a load reads nothing but what nobody wrote, as far as that can be said of all lanes.
+  bool isAllUnwritten(const ObservedAccess &access, const LaneSpan &span, HostPages &pages);
+  bool read(const ObservedAccess &access, unsigned lane, UnwrittenBytes &bytes,
+            HostPages &pages) const;
   static Finding describe(const ObservedWave &wave, const ObservedAccess &access, unsigned lane,
                           uint64_t address, const Reporter &reporter);
 

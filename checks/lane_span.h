@@ -20,6 +20,20 @@ inline unsigned lowestLane(const ObservedAccess &access, uint64_t lanes) {
   return lowest;
 }
 
+/// Calls f(address, bytes, lanes) for some lanes of an access, once for those that follow each
+/// other in memory without a gap.
+template <class F> void forRuns(const ObservedAccess &access, uint64_t lanes, F &&f) {
+  uint64_t begin = 0, end = 0, of_run = 0;
+  for (; lanes; lanes &= lanes - 1) {
+    const uint64_t address = access.address[std::countr_zero(lanes)];
+    if (of_run && address != end) f(begin, end - begin, of_run), of_run = 0;
+    if (!of_run) begin = address;
+    end = address + access.size;
+    of_run |= lanes & -lanes;
+  }
+  if (of_run) f(begin, end - begin, of_run);
+}
+
 struct LaneSpan {
   uint64_t first = ~uint64_t{0}, last = 0; ///< lowest and highest address of a lane
   bool is_gapless = true;                  ///< each lane begins where the one before it ends

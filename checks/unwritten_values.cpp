@@ -1,6 +1,7 @@
 #include "checks/unwritten_values.h"
 
 #include "checks/copied_values.h"
+#include "checks/lane_span.h"
 
 #include <bit>
 #include <string_view>
@@ -239,11 +240,18 @@ bool UnwrittenValues::isCopied(const ObservedWave &wave, const ObservedAccess &a
   Finding f = source.finding;
   f.other = reporter.place(wave, static_cast<unsigned>(std::countr_zero(lanes)), access.pc,
                            AccessKind::load, 4);
-  for (; lanes; lanes &= lanes - 1) {
-    const uint64_t address = access.address[std::countr_zero(lanes)];
-    if (!copies.add(f, address + first, last + 1 - first)) return false;
-  }
-  return true;
+  const bool is_whole = first == 0 && last + 1 == access.size;
+  bool is_kept = true;
+  forRuns(access, lanes, [&](uint64_t at, uint64_t size, uint64_t of_run) {
+    const auto count = static_cast<uint64_t>(std::popcount(of_run));
+    if (is_whole) {
+      is_kept = is_kept && copies.add(f, at, size, count);
+      return;
+    }
+    for (uint64_t i = 0; i < count && is_kept; ++i)
+      is_kept = copies.add(f, at + i * access.size + first, last + 1 - first, 1);
+  });
+  return is_kept;
 }
 
 void UnwrittenValues::keep(const ObservedAccess &access) {

@@ -36,7 +36,23 @@ uint64_t pageSize() {
   return size;
 }
 
+bool hostHasTouched(uint64_t page) {
+  static const int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  uint64_t entry = 0;
+  if (file < 0 || pread(file, &entry, sizeof entry, static_cast<off_t>(page * sizeof entry)) !=
+                      static_cast<ssize_t>(sizeof entry))
+    return true; // not known: nobody is accused
+  constexpr uint64_t present = uint64_t{1} << 63, swapped = uint64_t{1} << 62;
+  return (entry & (present | swapped)) != 0;
+}
+
 } // namespace
+
+bool HostPages::isTouched(uint64_t address) {
+  const uint64_t page = address / pageSize();
+  if (page != page_) is_touched_ = hostHasTouched(page), page_ = page;
+  return is_touched_;
+}
 
 WrittenMemory &WrittenMemory::instance() {
   static auto *memory = new WrittenMemory; // outlives every exit handler
@@ -120,23 +136,10 @@ bool WrittenMemory::isExplainedPage(uint64_t page) {
   return at->second == Copied::only_copies;
 }
 
-bool WrittenMemory::isExplained(uint64_t address, uint32_t size) {
-  if (!explains_) return false;
-  const auto *bytes = reinterpret_cast<const char *>(address);
-  for (const uint64_t at : {address, address + size - 1})
-    if (hostHasTouched(at) && !isExplainedPage(at / pageSize())) return false;
-  return std::all_of(bytes, bytes + size, [](char c) { return c == 0; });
-}
-
-bool WrittenMemory::hostHasTouched(uint64_t address) {
-  static const int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  uint64_t entry = 0;
-  if (file < 0 ||
-      pread(file, &entry, sizeof entry, static_cast<off_t>(address / pageSize() * sizeof entry)) !=
-          static_cast<ssize_t>(sizeof entry))
-    return true; // not known: nobody is accused
-  constexpr uint64_t present = uint64_t{1} << 63, swapped = uint64_t{1} << 62;
-  return (entry & (present | swapped)) != 0;
+bool WrittenMemory::isExplained(uint64_t begin, uint64_t end) {
+  if (!explains_ || !isExplainedPage(begin / pageSize())) return false;
+  const auto *bytes = reinterpret_cast<const char *>(begin);
+  return std::all_of(bytes, bytes + (end - begin), [](char c) { return c == 0; });
 }
 
 bool WrittenMemory::isWritten(uint64_t address, uint64_t size) const {
@@ -168,13 +171,22 @@ bool WrittenMemory::isTouched(uint64_t address, uint64_t size) const {
   return is_written;
 }
 
-bool WrittenMemory::isUnwritten(uint64_t address, uint32_t size) {
-  const uint64_t end = address + size;
+bool WrittenMemory::isKnownUnwritten(uint64_t address, uint64_t size, HostPages &pages) {
+  bool is_unwritten = !isTouched(address, size);
+  for (uint64_t at = address, end = address + size, next = 0; at < end && is_unwritten; at = next) {
+    next = std::min(end, (at / pageSize() + 1) * pageSize());
+    is_unwritten = !pages.isTouched(at) || isExplained(at, next);
+  }
+  return is_unwritten;
+}
+
+bool WrittenMemory::isUnwritten(uint64_t address, uint64_t size, HostPages &pages) {
+  if (isKnownUnwritten(address, size, pages)) return true;
   if (isTouched(address, size)) return false;
-  if (!hostHasTouched(address) && !hostHasTouched(end - 1)) return true;
-  if (isExplained(address, size)) return true;
-  constexpr uint64_t page = 4096;
-  mark(address / page * page, page);
+  for (uint64_t at = address / pageSize() * pageSize(); at < address + size; at += pageSize())
+    if (pages.isTouched(at) &&
+        !isExplained(std::max(at, address), std::min(at + pageSize(), address + size)))
+      mark(at, pageSize());
   return false;
 }
 

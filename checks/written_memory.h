@@ -16,6 +16,17 @@
 
 namespace fade::checks {
 
+/// Which pages the host has touched. The system is asked, which takes a microsecond; the page that
+/// was asked for last is remembered. The host goes on: keep one no longer than an access takes.
+class HostPages {
+public:
+  bool isTouched(uint64_t address);
+
+private:
+  uint64_t page_ = ~uint64_t{0};
+  bool is_touched_ = false;
+};
+
 class WrittenMemory {
 public:
   static WrittenMemory &instance();
@@ -43,15 +54,17 @@ public:
   bool isWritten(uint64_t address, uint64_t size) const;
   /// Whether any byte was, in the same way.
   bool isTouched(uint64_t address, uint64_t size) const;
-  /// Whether no byte of it was written.
-  bool isUnwritten(uint64_t address, uint32_t size);
+  /// Whether no byte of it was written. Where that is not known, its page counts as written from
+  /// then on. `pages`: the lanes of an access share it.
+  bool isUnwritten(uint64_t address, uint64_t size, HostPages &pages);
+  /// The same, and nothing changes if that is not known.
+  bool isKnownUnwritten(uint64_t address, uint64_t size, HostPages &pages);
 
 private:
   Chunk *find(uint64_t address) const;
   Chunk &make(uint64_t address);
-  static bool hostHasTouched(uint64_t address);
-  /// Whether copies that are known are all that the host did to these pages.
-  bool isExplained(uint64_t address, uint32_t size);
+  /// Whether copies that are known are all that the host did to this page.
+  bool isExplained(uint64_t begin, uint64_t end);
   bool isExplainedPage(uint64_t page);
 
   mutable std::shared_mutex mutex_;

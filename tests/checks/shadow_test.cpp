@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
 #include <thread>
+#include <unistd.h>
 
 namespace fade::checks {
 namespace {
@@ -241,18 +243,31 @@ TEST(WrittenMemory, BytesAreFollowedOneByOneAcrossPieces) {
   WrittenMemory &memory = WrittenMemory::instance();
   // Not mapped by this process, so that nobody can have touched it.
   const uint64_t at = 0x600000000000 + WrittenMemory::kChunk - 2;
-  EXPECT_TRUE(memory.isUnwritten(at, 4));
+  HostPages pages;
+  EXPECT_TRUE(memory.isUnwritten(at, 4, pages));
   memory.mark(at + 3, 1);
-  EXPECT_FALSE(memory.isUnwritten(at, 4));
-  EXPECT_TRUE(memory.isUnwritten(at, 3));
+  EXPECT_FALSE(memory.isUnwritten(at, 4, pages));
+  EXPECT_TRUE(memory.isUnwritten(at, 3, pages));
   memory.clear(at, 4);
-  EXPECT_TRUE(memory.isUnwritten(at, 4));
+  EXPECT_TRUE(memory.isUnwritten(at, 4, pages));
 }
 
 TEST(WrittenMemory, PagesThatTheHostTouchedCountAsWritten) {
-  std::vector<char> own(8192, 1);
-  EXPECT_FALSE(
-      WrittenMemory::instance().isUnwritten(reinterpret_cast<uint64_t>(own.data()) + 4096, 4));
+  WrittenMemory &memory = WrittenMemory::instance();
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  auto *own = static_cast<char *>(
+      mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(own, MAP_FAILED);
+  own[page] = 1; // of the second page
+  const auto first = reinterpret_cast<uint64_t>(own), second = first + page;
+  HostPages pages;
+  EXPECT_TRUE(memory.isKnownUnwritten(first, 4, pages));
+  EXPECT_FALSE(memory.isKnownUnwritten(first, page + 4, pages));
+  EXPECT_TRUE(memory.isUnwritten(second - 4, 4, pages)); // to ask changed nothing
+  EXPECT_FALSE(memory.isUnwritten(second - 2, 4, pages));
+  EXPECT_TRUE(memory.isWritten(second, page));
+  EXPECT_TRUE(memory.isUnwritten(second - 4, 4, pages)); // only the touched page counts
+  munmap(own, 2 * page);
 }
 
 TEST(WrittenMemory, SeveralThreadsMarkAtOnce) {
@@ -264,8 +279,9 @@ TEST(WrittenMemory, SeveralThreadsMarkAtOnce) {
       for (uint64_t i = t; i < each; i += 4) memory.mark(base + i, 1);
     });
   for (auto &t : threads) t.join();
-  for (uint64_t i = 0; i < each; i += 997) EXPECT_FALSE(memory.isUnwritten(base + i, 1)) << i;
-  EXPECT_TRUE(memory.isUnwritten(base + each, 1));
+  for (uint64_t i = 0; i < each; i += 997) EXPECT_TRUE(memory.isWritten(base + i, 1)) << i;
+  HostPages pages;
+  EXPECT_TRUE(memory.isUnwritten(base + each, 1, pages));
 }
 
 TEST(Options, ChecksAreNamedAndMistakesSaid) {
