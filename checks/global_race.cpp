@@ -77,10 +77,14 @@ Place DispatchRaces::place(const Mark &mark, uint64_t address) const {
     group.size[i] =
         std::min(dispatch.workgroup[i], dispatch.grid[i] - group.id[i] * dispatch.workgroup[i]);
   }
-  workItem(group, mark.wave % waves_per_group_, dispatch.lanes, mark.lane, p.item);
-  p.lane = mark.lane;
   p.size = mark.size();
-  if (mark.part) p.byte = (mark.part - 1u) * 4 + address % 4, p.data = ObservedAccess::none + 1u;
+  p.lane = mark.lane;
+  if (mark.isOfLanes()) p.lane += static_cast<uint32_t>(address % 4) / p.size;
+  workItem(group, mark.wave % waves_per_group_, dispatch.lanes, p.lane, p.item);
+  if (mark.isOfLanes())
+    p.byte = static_cast<uint32_t>(address % p.size), p.data = ObservedAccess::none + 1u;
+  else if (mark.part)
+    p.byte = (mark.part - 1u) * 4 + address % 4, p.data = ObservedAccess::none + 1u;
   return p;
 }
 
@@ -365,7 +369,7 @@ void GroupRaces::lookAt(Lane &lane, unsigned number) {
     lane.mark.part = is_aligned && before < 7 ? (before + 1) & 7 : 0;
     lane.at = at;
     const auto in_page = static_cast<uint32_t>(at % ShadowPage::kBytes / 4);
-    if (lane.may_be_quick && is_aligned && isQuick(lane, in_page)) continue;
+    if (lane.may_be_quick && is_aligned && access.size >= 4 && isQuick(lane, in_page)) continue;
     lane.cached = lines_.upTo(at, lane.wave.seen);
     if (access.kind == AccessKind::store) lane.value = storedAt(access, number, at);
     dword(lane, *lane.page, in_page);
@@ -398,7 +402,7 @@ void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
   has_stored_ |= access.kind != AccessKind::load;
   w.has_stored |= access.kind != AccessKind::load;
   if (access.kind == AccessKind::atomic && (ordered_ = onlyPage(access))) ordered_->order.lock();
-  lane.is_plain = access.kind != AccessKind::atomic && !access.coherent && access.size % 4 == 0;
+  lane.is_plain = access.kind != AccessKind::atomic && !access.coherent;
   uint64_t last = 0;
   bool has_raced = false;
   const uint64_t left = lane.is_plain ? lookAtRows(lane) : access.lanes;

@@ -217,7 +217,7 @@ private:
     uint32_t value = 0;         ///< stores: what is stored there
     Done done{};                ///< of what the wave did before
     bool passes_on = false;     ///< atomics: passed_on_ is what the wave leaves
-    bool is_plain = false;      ///< a load or store of whole dwords that orders nothing
+    bool is_plain = false;      ///< a load or store that orders nothing
     ShadowPage *page = nullptr; ///< it is locked
     uint64_t page_number = ~uint64_t{0};
     bool may_be_quick = false;           ///< it is plain, and nobody changes the page with atomics

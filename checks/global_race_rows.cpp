@@ -59,19 +59,34 @@ void GroupRaces::loadRow(const Lane &lane, const RowPart &part) {
   }
 }
 
+namespace {
+
+/// The dword `i` of those that lanes side by side store, from the lane `first` on.
+uint32_t storedInRow(const ObservedAccess &access, unsigned first, uint32_t i) {
+  if (!access.stored) return 0;
+  if (access.size >= 4) {
+    const uint32_t of_lane = access.size / 4;
+    return access.stored[i % of_lane * access.stored_stride + first + i / of_lane];
+  }
+  uint32_t value = 0;
+  for (uint32_t at = 0; at < 4; at += access.size) {
+    const unsigned lane = first + (i * 4 + at) / access.size;
+    const uint32_t one = storedAt(access, lane, access.address[lane]);
+    value |= one & maskOfBytes(((1u << access.size) - 1) << at);
+  }
+  return value;
+}
+
+} // namespace
+
 /// See putWrite(). All who were here before are known.
 void GroupRaces::storeRow(const Lane &lane, const RowPart &part) {
   GlobalShadow &shadow = dispatch_->shadow;
   ShadowPage::Writes &last = lane.page->write, &earlier = lane.page->earlier_write;
   uint32_t *values = &shadow.made(last.values)[part.first];
   const ObservedAccess &access = lane.access;
-  const uint32_t of_lane = access.size / 4;
   std::array<uint32_t, PageMarks::kRow> stored;
-  for (uint32_t i = 0; i < part.count; ++i)
-    stored[i] =
-        access.stored
-            ? access.stored[i % of_lane * access.stored_stride + lane.mark.lane + i / of_lane]
-            : 0;
+  for (uint32_t i = 0; i < part.count; ++i) stored[i] = storedInRow(access, lane.mark.lane, i);
   const uint32_t row = part.first / PageMarks::kRow;
   const bool is_first = last.marks.isEmpty(row);
   if (!is_first && !(part.isWhole() && putEarlierRow(lane, part, stored.data()))) {
@@ -118,8 +133,7 @@ bool GroupRaces::putEarlierRow(const Lane &lane, const RowPart &part, const uint
 /// Lanes side by side, as most are, row by row. Returns those that are to be looked at one by one.
 uint64_t GroupRaces::lookAtRows(Lane &lane) {
   const ObservedAccess &access = lane.access;
-  if (!access.lanes || (access.size != 4 && access.size != 8 && access.size != 16))
-    return access.lanes;
+  if (!access.lanes || access.size > 16 || !std::has_single_bit(access.size)) return access.lanes;
   const auto low = static_cast<uint32_t>(std::countr_zero(access.lanes));
   const auto count = static_cast<uint32_t>(std::popcount(access.lanes));
   const uint64_t begin = access.address[low], end = begin + uint64_t{count} * access.size;
@@ -130,13 +144,15 @@ uint64_t GroupRaces::lookAtRows(Lane &lane) {
   if (differs) return access.lanes;
   constexpr uint64_t row_bytes = PageMarks::kRow * 4;
   uint64_t left = access.lanes;
-  for (uint64_t at = begin, next; at < end; at = next) {
-    next = std::min(end, (at / row_bytes + 1) * row_bytes);
+  const uint64_t last = end / 4 * 4; // whole dwords
+  for (uint64_t at = (begin + 3) / 4 * 4, next; at < last; at = next) {
+    next = std::min(last, (at / row_bytes + 1) * row_bytes);
     if (at / ShadowPage::kBytes != lane.page_number) enter(lane, at / ShadowPage::kBytes);
     if (!lane.page) continue;
     const auto first = static_cast<uint32_t>(low + (at - begin) / access.size);
     const auto lanes = static_cast<uint32_t>((next - at) / access.size);
-    lane.mark.lane = first & 63, lane.mark.bytes = 15, lane.mark.part = 1;
+    lane.mark.lane = first & 63, lane.mark.bytes = 15;
+    lane.mark.part = access.size < 4 ? Mark::kOfLanes : 1;
     const RowPart part{static_cast<uint32_t>(at % ShadowPage::kBytes / 4),
                        static_cast<uint32_t>((next - at) / 4)};
     if (isQuickRow(lane, part)) left &= ~(~uint64_t{0} >> (64 - lanes) << first);

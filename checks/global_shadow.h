@@ -36,9 +36,13 @@ struct Mark {
   uint32_t kind : 2 = 0;     ///< AccessKind
   uint32_t tells : 1 = 0;    ///< a store behind others that were waited for: perhaps "go on"
   uint32_t length : 3 = 0;   ///< of the whole access: see size()
-  uint32_t part : 3 = 0;     ///< 1 + the dword of the access that this is; 0: not known
+  uint32_t part : 3 = 0;     ///< 1 + the dword of the access that this is; 0: not known; kOfLanes
   uint32_t lag : 8 = 0;      ///< since when stores may not have been done yet; at most 255
   uint32_t load_lag : 5 = 0; ///< likewise loads; at most 31
+
+  /// Of accesses of one or two bytes: lanes side by side fill the dword, `lane` its first bytes.
+  static constexpr uint32_t kOfLanes = 2;
+  bool isOfLanes() const { return part == kOfLanes && size() < 4; }
 
   AccessKind accessKind() const { return static_cast<AccessKind>(kind); }
   bool writes() const { return accessKind() != AccessKind::load; }
@@ -56,8 +60,12 @@ struct Mark {
   }
   /// This is the first dword of lanes that lie side by side; the mark of one behind it.
   Mark behind(uint32_t dwords) const {
-    const uint32_t of_lane = size() / 4;
     Mark mark = *this;
+    if (isOfLanes()) {
+      mark.lane = (lane + dwords * (4 / size())) & 63;
+      return mark;
+    }
+    const uint32_t of_lane = size() / 4;
     mark.lane = (lane + dwords / of_lane) & 63;
     mark.part = (1 + dwords % of_lane) & 7;
     return mark;

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -57,16 +59,23 @@ public:
     const auto all = static_cast<uint32_t>(values.size() * 4);
     return access(wave, AccessKind::store, at, false, size ? size : all, values);
   }
-  /// Lanes side by side, which store what their addresses have in `memory`. `turned`: the last lane
-  /// is the first one. Whether any lane races.
+  /// Lanes side by side, which store what their addresses have in `memory`. `turned`: the lanes of
+  /// the last dword come first. Whether any lane races.
   bool row(uint32_t wave, AccessKind kind, uint64_t at, uint32_t size, uint32_t lanes,
            const std::vector<uint32_t> &memory, bool turned) {
     uint64_t addresses[64] = {};
     std::vector<uint32_t> stored(4 * 64);
+    std::vector<uint32_t> order(lanes);
+    std::iota(order.begin(), order.end(), 0);
+    if (turned) // within a dword, the lanes stay in order
+      std::ranges::sort(order, {}, [&](uint32_t of) {
+        return std::pair(~((at + uint64_t{of} * size) / std::max(4u, size)), of);
+      });
     for (uint32_t i = 0; i < lanes; ++i) {
-      const uint32_t of = turned ? lanes - 1 - i : i;
+      const uint32_t of = order[i];
       addresses[i] = at + uint64_t{of} * size;
-      for (uint32_t k = 0; k < size / 4; ++k) stored[k * 64 + i] = memory[of * size / 4 + k];
+      for (uint32_t k = 0; k < std::max(1u, size / 4); ++k)
+        stored[k * 64 + i] = memory[of * size / 4 + k] >> of * size % 4 * 8;
     }
     ObservedAccess a;
     a.pc = 0x100, a.lanes = ~uint64_t{0} >> (64 - lanes), a.address = addresses, a.size = size;
@@ -79,6 +88,7 @@ public:
   bool storeByte(uint32_t wave, uint64_t at) {
     return access(wave, AccessKind::store, at, false, 1);
   }
+  Place place(const Mark &mark, uint64_t address) const { return races_->place(mark, address); }
   void poll(uint32_t wave, uint64_t at) { EXPECT_FALSE(access(wave, AccessKind::load, at, true)); }
   bool atomic(uint32_t wave, uint64_t at, bool returns) {
     return access(wave, AccessKind::atomic, at, returns);
@@ -141,13 +151,13 @@ TEST(GlobalRace, RowsOfLanesRaceAsTheirLanesDo) {
         rows.barrier(group), lanes.barrier(group);
         continue;
       }
-      const uint32_t wave = draw(8), size = 4u << draw(3);
+      const uint32_t wave = draw(8), size = 1u << draw(5);
       const AccessKind kind = draw(3) ? AccessKind::load : AccessKind::store;
       const uint32_t count = draw(4) ? 64 : 1 + draw(64);
       const uint64_t at = kData + (draw(4) ? draw(8) * 256u : draw(512) * size);
       std::vector<uint32_t> memory(4 * 64, draw(2)); // mostly what others store, too
       if (draw(2))
-        for (uint32_t &value : memory) value = draw(2);
+        for (uint32_t &value : memory) value = draw(2) << draw(4) * 8;
       const bool found = rows.row(wave, kind, at, size, count, memory, false);
       ASSERT_EQ(found, lanes.row(wave, kind, at, size, count, memory, true))
           << "round " << round << ", step " << step;
@@ -156,6 +166,21 @@ TEST(GlobalRace, RowsOfLanesRaceAsTheirLanesDo) {
   }
   EXPECT_GT(racing, 500u);
   EXPECT_GT(fine, 500u);
+}
+
+TEST(GlobalRace, OfLanesThatShareADwordTheOneThatHasTheByteIsNamed) {
+  Grid g("gfx90a");
+  Mark mark;
+  mark.wave = 3, mark.lane = 8, mark.bytes = 15, mark.part = Mark::kOfLanes;
+  mark.setSize(1);
+  EXPECT_EQ(g.place(mark, kData + 3).lane, 11u);
+  EXPECT_EQ(g.place(mark, kData + 3).item[0], 64u + 11);
+  EXPECT_EQ(g.place(mark.behind(2), kData + 9).lane, 17u);
+  EXPECT_EQ(g.place(mark, kData + 3).byte, 0u);
+  mark.setSize(2);
+  EXPECT_EQ(g.place(mark, kData + 3).lane, 9u);
+  EXPECT_EQ(g.place(mark, kData + 3).byte, 1u);
+  EXPECT_EQ(g.place(mark.behind(3), kData + 12).lane, 14u);
 }
 
 TEST(GlobalRace, ASplitBarrierOrdersWhatIsBeforeTheSignalWithWhatIsBehindTheWait) {
