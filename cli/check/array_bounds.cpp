@@ -116,11 +116,12 @@ bool areNeighbors(const std::string &instruction) {
 }
 
 std::optional<codeobj::SourceArray> arrayOf(const codeobj::SourceMap &map, const FoundPlace &place,
-                                            const LineReader &line, std::optional<uint64_t> base) {
+                                            const LineReader &line, std::optional<uint64_t> base,
+                                            bool is_computed_there) {
   const std::string &instruction = place.instruction;
   if (hasTwoAddresses(instruction) && !areNeighbors(instruction)) return std::nullopt;
   const bool is_own = map.hasOwnPlace(place.raw.address);
-  if (place.is_near || (!is_own && !base)) return std::nullopt;
+  if (place.is_near || (!is_own && !base && !is_computed_there)) return std::nullopt;
   const auto kind = static_cast<AccessKind>(place.raw.kind);
   // HIP's atomics are functions in its headers.
   std::size_t frame = 0;
@@ -134,7 +135,8 @@ std::optional<codeobj::SourceArray> arrayOf(const codeobj::SourceMap &map, const
   auto array = map.array(place.raw.address, frame, name);
   // The source may be another one by now.
   if (array && line(array->file, array->line).find(name) == std::string::npos) return std::nullopt;
-  if (array && !is_own && (array->in_lds || array->address != *base)) return std::nullopt;
+  if (array && !is_own && (array->in_lds ? !is_computed_there : !base || array->address != *base))
+    return std::nullopt;
   return array;
 }
 

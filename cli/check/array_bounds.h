@@ -31,10 +31,12 @@ bool hasTwoAddresses(const std::string &instruction);
 
 using LineReader = std::function<std::string(const std::string &file, uint32_t line)>;
 /// `line`: the text of a line, from its first column on. Of a place that the line table shares with
-/// the instructions before it nothing is said, unless its address tells that it is the array.
+/// the instructions before it nothing is said, unless its address tells that it is the array: it is
+/// counted from `base`, or, in LDS, those instructions compute it.
 std::optional<codeobj::SourceArray> arrayOf(const codeobj::SourceMap &map, const FoundPlace &place,
                                             const LineReader &line,
-                                            std::optional<uint64_t> base = std::nullopt);
+                                            std::optional<uint64_t> base = std::nullopt,
+                                            bool is_computed_there = false);
 
 /// An instruction that means an array.
 struct ArrayUse {

@@ -1,5 +1,7 @@
 #include "check/data_flow.h"
 
+#include "codeobj/instruction.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -99,6 +101,25 @@ bool accumulates(const std::vector<std::string> &instructions) {
   // Buffers name the value first, all others behind the address.
   const std::size_t data = store.name.starts_with("buffer") ? 0 : 1;
   return store.operands.size() > data && reads(summed, store.operands[data]);
+}
+
+bool computesAddress(const std::vector<std::string> &instructions, std::size_t load) {
+  if (load >= instructions.size()) return false;
+  for (std::size_t i = 0; i < instructions.size(); ++i)
+    if (i != load && !instructions[i].starts_with("s_") &&
+        codeobj::classify(instructions[i]).memory != codeobj::MemoryOperation::None)
+      return false;
+  const Instruction in = parsed(instructions[load]);
+  if (!in.name.starts_with("ds_read_") && !in.name.starts_with("ds_load_")) return false;
+  if (in.operands.size() < 2) return false;
+  const std::set<std::string> address = registersOf(in.operands[1]);
+  return std::ranges::any_of(instructions.begin(),
+                             instructions.begin() + static_cast<std::ptrdiff_t>(load),
+                             [&](const std::string &text) {
+                               const Instruction one = parsed(text);
+                               return one.name.starts_with("v_") && !one.operands.empty() &&
+                                      reads(address, one.operands[0]);
+                             });
 }
 
 } // namespace fade::cli

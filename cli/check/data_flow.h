@@ -12,4 +12,8 @@ namespace fade::cli {
 /// said, or if doing it twice is the same as once (largest, smallest, bits that are set).
 bool accumulates(const std::vector<std::string> &instructions);
 
+/// `instructions`: those that share an entry of the line table, as text. Whether the one `load` is
+/// the only one that accesses memory, and those before it compute its address in LDS.
+bool computesAddress(const std::vector<std::string> &instructions, std::size_t load);
+
 } // namespace fade::cli

@@ -1,6 +1,7 @@
 #include "check/finding_builder.h"
 
 #include "check/array_bounds.h"
+#include "check/data_flow.h"
 #include "check/finding_places.h"
 #include "check/race_order.h"
 #include "check/variable_bounds.h"
@@ -130,9 +131,9 @@ FoundFinding findingOf(const Span &span, const ArrayUse &use, const OutOfArray &
 }
 
 /// The array that an instruction means, if that is certain. `base`: what its address is counted
-/// from, if it has no place of its own in the line table.
+/// from, if it has no place of its own in the line table; in LDS, whether it is computed there.
 std::optional<codeobj::SourceArray> arrayAt(const Span &span, const LoadedCode &code,
-                                            std::optional<uint64_t> base) {
+                                            std::optional<uint64_t> base, bool is_computed_there) {
   const Place &at = span.low;
   constexpr uint64_t longest = 20; // bytes of an instruction
   std::vector<codeobj::Instruction> instructions;
@@ -155,7 +156,7 @@ std::optional<codeobj::SourceArray> arrayAt(const Span &span, const LoadedCode &
   place.instruction = instructions[0].text;
   for (const codeobj::SourceFrame &frame : code.map->stack(at.address))
     place.stack.push_back({frame.function, frame.file, frame.line, frame.column});
-  return arrayOf(*code.map, place, wholeSourceLine, base);
+  return arrayOf(*code.map, place, wholeSourceLine, base, is_computed_there);
 }
 
 /// Of what an instruction touched, a variable and the first byte behind its end.
@@ -190,6 +191,22 @@ std::optional<uint64_t> baseOf(const Place &at, const LoadedCode &code, bool is_
     return is_scalar ? scalarBase(texts, addresses) : vectorBase(texts, addresses);
   }
   return std::nullopt;
+}
+
+/// Whether the address of a load in LDS is computed by instructions of its own entry in the line
+/// table: an instruction that compilers have moved there has another one.
+bool isComputedThere(const Place &at, const LoadedCode &code) {
+  constexpr uint64_t longest = 160; // bytes
+  const auto [begin, end] = code.map->entryRange(at.address);
+  if (end <= at.address || end - begin > longest) return false;
+  std::vector<std::string> texts;
+  std::size_t load = ~std::size_t{0};
+  for (const codeobj::Instruction &one : instructionsFrom(code, begin, end - begin, longest)) {
+    if (one.address >= end) break;
+    if (one.address == at.address) load = texts.size();
+    texts.push_back(one.text);
+  }
+  return computesAddress(texts, load);
 }
 
 std::optional<OutOfVariable> outOfVariable(const Span &span, const LoadedCode &code,
@@ -243,7 +260,9 @@ void readSpans(const FindingFile &file, CodeObjects &objects, codeobj::HostLines
     const uint64_t delta = in_lds ? 0 : file.code(span.low.code - 1).delta;
     const bool is_own = code.map && code.map->hasOwnPlace(span.low.address);
     const auto base = in_lds || is_own || !code.map ? std::nullopt : baseOf(span.low, code, false);
-    auto array = is_own || base ? arrayAt(span, code, base) : std::nullopt;
+    const bool is_computed_there = in_lds && !is_own && code.map && isComputedThere(span.low, code);
+    auto array = is_own || base || is_computed_there ? arrayAt(span, code, base, is_computed_there)
+                                                     : std::nullopt;
     if (!array || array->in_lds != in_lds || array->element != span.size) {
       if (const auto out = in_lds ? std::nullopt : outOfVariable(span, code, delta))
         found.push_back(findingOf(span, *out, file, objects, lines));

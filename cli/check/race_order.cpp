@@ -115,15 +115,19 @@ bool isMeantForWaves(const FoundFinding &f) {
   std::vector<std::string_view> words = {"warpSize", "WAVEFRONT_SIZE", "wavefrontsize"};
   if (is_one_wave) words.insert(words.end(), {"__syncthreads", ".sync(", "barrier"});
   const auto says = [&](uint32_t line) {
-    const std::string text = lines[line - 1].substr(0, lines[line - 1].find("//"));
+    std::string text = lines[line - 1].substr(0, lines[line - 1].find("//"));
+    // Of the wave alone, and only for the compiler.
+    constexpr std::string_view of_wave = "wave_barrier";
+    if (const auto at = text.find(of_wave); at != text.npos) text.erase(at, of_wave.size());
     return std::ranges::any_of(words, [&](auto word) { return text.find(word) != text.npos; });
   };
   for (uint32_t line = last; line > 0 && last - line < reach + (last - first); --line) {
     if (line < first && lines[line - 1].starts_with('}')) break;
     if (says(line)) return true;
+    if (line <= first && lines[line - 1].starts_with("__global__")) break;
   }
   for (uint32_t line = last + 1; line <= lines.size(); ++line) {
-    if (lines[line - 1].starts_with('}')) break;
+    if (lines[line - 1].starts_with('}') || lines[line - 1].starts_with("__global__")) break;
     if (says(line)) return true;
   }
   return false;

@@ -602,6 +602,14 @@ bool SourceMap::hasOwnPlace(uint64_t address) const {
   return function != nullptr && isUnoptimized(function->die);
 }
 
+std::pair<uint64_t, uint64_t> SourceMap::entryRange(uint64_t address) const {
+  const Row *row = impl_->rowAt(address);
+  if (row == nullptr) return {address, address};
+  const Row *end = impl_->rows.data() + impl_->rows.size(), *next = row + 1;
+  while (next != end && next->address == row->address) ++next;
+  return {row->address, next == end ? address : next->address};
+}
+
 bool SourceMap::Impl::findGlobal(Dwarf_Die *in, const std::string &name, Dwarf_Die &found) const {
   Dwarf_Die unit;
   if (dwarf_diecu(in, &unit, nullptr, nullptr) == nullptr) return false;

@@ -77,6 +77,8 @@ public:
   /// Whether it is certain that the place is this instruction's own. Instructions that compilers
   /// move have none, and seem to be of the one before them; without optimization all have one.
   bool hasOwnPlace(uint64_t address) const;
+  /// Where the instructions begin and end that share this one's entry in the line table.
+  std::pair<uint64_t, uint64_t> entryRange(uint64_t address) const;
   /// The array that `name` means in frame `frame` of stack(address). Nothing if the name means
   /// something else, or may do so.
   std::optional<SourceArray> array(uint64_t address, std::size_t frame,

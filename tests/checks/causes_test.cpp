@@ -295,6 +295,21 @@ TEST(DataFlow, ASumOfWhatWasLoadedIsToldFromAConstant) {
       << "a half of the register";
 }
 
+TEST(DataFlow, TheAddressOfALoadIsOfItsEntryIfNothingElseThereLoads) {
+  const std::vector<std::string> own = {"v_lshl_add_u32 v0, s0, 2, v1", "s_nop 0",
+                                        "ds_read_b32 v0, v0 offset:256"};
+  EXPECT_TRUE(computesAddress(own, 2));
+  EXPECT_FALSE(computesAddress(own, 0));
+  EXPECT_FALSE(computesAddress(own, 3));
+  EXPECT_FALSE(computesAddress({"ds_read_b32 v0, v0"}, 0)) << "computed elsewhere";
+  EXPECT_FALSE(computesAddress({"v_lshl_add_u32 v2, s0, 2, v1", "ds_read_b32 v0, v0"}, 1));
+  EXPECT_FALSE(computesAddress(
+      {"v_lshl_add_u32 v0, s0, 2, v1", "ds_read_b32 v2, v0 offset:256", "ds_read_b32 v3, v0"}, 1))
+      << "one of them was moved";
+  EXPECT_FALSE(computesAddress({"v_lshlrev_b32_e32 v0, 2, v0", "ds_write_b32 v0, v1"}, 1))
+      << "a store has the place of its operator";
+}
+
 FoundFinding wait(Problem problem, uint32_t line, uint32_t column) {
   FoundFinding f = findingOf(Check::hang, problem, "k", placeAt(line, AccessKind::load, column));
   f.raw.count = 2;

@@ -191,6 +191,54 @@ __global__ void counts_from_before(const int *in, int *out) {
   out[threadIdx.x] += behind_table[in[threadIdx.x] - 16];
 }
 
+// In LDS, likewise.
+__device__ int r_of(int k) { return k * 5 + 1; }
+template <bool broken> __global__ void shifted(int *out, int k) {
+  __shared__ int first[64];
+  __shared__ int second[64];
+  const int i = threadIdx.x;
+  first[i] = i;
+  second[i] = 2 * i;
+  __syncthreads();
+  const int x = first[i + k]; // finds: memory says: right after array first
+  const int y = second[i];
+  out[i] = x * y;
+}
+template <bool broken> __global__ void blended(const float *in, float *out, int k) {
+  __shared__ float line[64];
+  __shared__ float weight[64];
+  const int i = threadIdx.x;
+  line[i] = in[i];
+  weight[i] = in[63 - i];
+  __syncthreads();
+  float sum = 0;
+  for (int r = 0; r < 3; ++r)
+    sum += line[(broken ? 2 : 1) * i + r * k] * weight[i]; // finds: memory says: array line
+  out[i] = sum;
+}
+// Loads that compilers move to the computation of another one's address.
+__global__ void moved(const int *in, int *out, int n, int k) {
+  __shared__ int a[64];
+  __shared__ int b[64];
+  const int i = threadIdx.x;
+  a[i] = in[i];
+  b[i] = in[63 - i];
+  __syncthreads();
+  int sum = 0;
+  for (int r = 0; r < n; ++r) {
+    sum += a[(i + k) & 63] * r + b[(i + k) & 63];
+    if (sum < 0) break;
+  }
+  sum += n > 3 ? a[(i + r_of(k)) & 63] : b[(i + r_of(k)) & 63];
+  if (n > 5)
+    sum += b[(i + 2 * k) & 63];
+  else
+    sum += b[(i + 2 * k) & 63] * a[(i + 3 * k) & 63];
+  const int at = (i ^ k) & 63;
+  for (int r = 0; r < n; ++r) sum += in[r] > 0 ? b[at] : a[at] + b[at];
+  out[i] = sum + a[(i + n) & 63] * b[(i + n) & 63];
+}
+
 template <bool broken> int run() {
   Device<float> in(64), out(64);
   Device<unsigned> numbers(64), bins(64);
@@ -212,6 +260,9 @@ template <bool broken> int run() {
   for (unsigned i = 0; i < 64; ++i) values[i] = 16 + i % 16;
   HIP(hipMemcpy(numbers.data, values.data(), 256, hipMemcpyHostToDevice));
   counts_from_before<<<1, 64>>>(reinterpret_cast<int *>(numbers.data), results.data);
+  shifted<broken><<<1, 64>>>(results.data, broken ? 1 : 0);
+  blended<broken><<<1, 64>>>(in.data, out.data, 0);
+  for (int n = 0; n < 9; ++n) moved<<<1, 64>>>(ints.data, results.data, n, n % 4);
   stencil<broken><<<1, 64>>>(in.data, out.data);
   by_four<broken><<<1, 64>>>(ints.data, results.data, broken ? 6 : 5);
   of_three<<<1, 64>>>(ints.data, results.data);

@@ -49,6 +49,14 @@ __global__ void __launch_bounds__(64) one_wave(float *out, const float *in) {
   out[threadIdx.x] = tile[63 - threadIdx.x];
 }
 
+// One wave in a workgroup, too, but what is there is for the compiler alone.
+__global__ void __launch_bounds__(64) unordered_wave(float *out, const float *in) {
+  __shared__ float tile[64];
+  tile[threadIdx.x] = in[threadIdx.x]; // finds: wave on gfx9
+  __builtin_amdgcn_wave_barrier();
+  out[threadIdx.x] = tile[63 - threadIdx.x]; // finds: wave on gfx9
+}
+
 // Made for both sizes.
 CASE(asked, (float *out, const float *in)) {
   __shared__ volatile float tile[128];
@@ -75,6 +83,7 @@ template <bool broken> void run() {
   neighbours<broken><<<1, 128>>>(out.data, in.data);
   shuffled<broken><<<1, 128>>>(out.data, in.data);
   one_wave<<<1, 64>>>(out.data, in.data);
+  if (broken) unordered_wave<<<1, 64>>>(out.data, in.data);
   asked<broken><<<1, 128>>>(out.data, in.data);
   counted<broken><<<1, 128>>>(counts.data);
   finish();
