@@ -70,7 +70,7 @@ Clocks::Ptr Clocks::raised(const Ptr &clocks, std::span<const Range> ranges) {
 }
 
 void GatheredClocks::add(uint32_t wave, const Clocks::Ptr &far, uint32_t first,
-                         std::span<const Time> times) {
+                         std::span<const Time> times, ClockJoins &joins) {
   for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
     if (part->first != first || part->count != times.size()) continue;
     for (std::size_t i = 0; i < times.size(); ++i) {
@@ -80,23 +80,31 @@ void GatheredClocks::add(uint32_t wave, const Clocks::Ptr &far, uint32_t first,
     if (part->wave == wave) { // it knows all that it knew before
       part->far = far;
     } else if (part->far != far) {
-      part->far = Clocks::join(part->far, far);
+      part->far = joins.join(part->far, far);
       part->wave = kSeveral;
     }
     return;
   }
-  if (parts_.size() == kMost) gather();
+  if (parts_.size() == kMost) gather(joins);
   parts_.push_back({first, static_cast<uint32_t>(times.size()), times_.size(), wave, far});
   times_.insert(times_.end(), times.begin(), times.end());
 }
 
-void GatheredClocks::gather() {
-  std::array<Clocks::Range, kMost> ranges;
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    ranges[i] = {parts_[i].first, std::span(times_).subspan(parts_[i].begin, parts_[i].count)};
-    known_ = Clocks::join(known_, parts_[i].far);
+void GatheredClocks::gather(ClockJoins &joins) {
+  ClockJoins::Gathered &last = joins.gathered_;
+  if (last.before == known_ && last.parts == parts_ && last.times == times_) {
+    known_ = last.after;
+  } else {
+    last.before = known_;
+    std::array<Clocks::Range, kMost> ranges;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      ranges[i] = {parts_[i].first, std::span(times_).subspan(parts_[i].begin, parts_[i].count)};
+      known_ = joins.join(known_, parts_[i].far);
+    }
+    known_ = Clocks::raised(known_, std::span(ranges.data(), parts_.size()));
+    last.after = known_;
+    last.parts.swap(parts_), last.times.swap(times_);
   }
-  known_ = Clocks::raised(known_, std::span(ranges.data(), parts_.size()));
   parts_.clear(), times_.clear();
 }
 

@@ -61,28 +61,60 @@ private:
   std::vector<BlockPtr> blocks_;
 };
 
+/// What was joined lately. Lanes of an access meet the same waves at many places (the bins of a
+/// histogram): what comes out is the same, too, and made once.
+class ClockJoins {
+public:
+  Clocks::Ptr join(const Clocks::Ptr &a, const Clocks::Ptr &b) {
+    if (a == b || !b) return a;
+    if (!a) return b;
+    for (const Join &known : known_)
+      if (known.a == a && known.b == b) return known.joined;
+    Join &made = known_[next_++ % known_.size()];
+    made = {a, b, Clocks::join(a, b)};
+    return made.joined;
+  }
+
+private:
+  friend class GatheredClocks;
+  struct Join {
+    Clocks::Ptr a, b, joined;
+  };
+  std::array<Join, 8> known_;
+  std::size_t next_ = 0;
+
+  struct Part { ///< of GatheredClocks
+    uint32_t first, count;
+    std::size_t begin; ///< of its times
+    uint32_t wave;     ///< who knows `far`, or kSeveral
+    Clocks::Ptr far;
+    bool operator==(const Part &) const = default;
+  };
+  struct Gathered {
+    Clocks::Ptr before, after;
+    std::vector<Part> parts;
+    std::vector<Time> times;
+  } gathered_;
+};
+
 /// What many waves pass on at one place. Where nobody learns from it (a histogram), or knows it
 /// already, putting it together each time would be most of the work: so it is done when somebody
 /// asks, or when there is much of it.
 class GatheredClocks {
 public:
   /// By a wave that knows `far` of others, and the times of its workgroup from number `first` on.
-  void add(uint32_t wave, const Clocks::Ptr &far, uint32_t first, std::span<const Time> times);
-  const Clocks::Ptr &all() {
-    if (!parts_.empty()) gather();
+  void add(uint32_t wave, const Clocks::Ptr &far, uint32_t first, std::span<const Time> times,
+           ClockJoins &joins);
+  const Clocks::Ptr &all(ClockJoins &joins) {
+    if (!parts_.empty()) gather(joins);
     return known_;
   }
 
 private:
   static constexpr std::size_t kMost = 16; ///< parts
   static constexpr uint32_t kSeveral = ~uint32_t{0};
-  struct Part {
-    uint32_t first, count;
-    std::size_t begin; ///< of its times
-    uint32_t wave;     ///< who knows `far`, or kSeveral
-    Clocks::Ptr far;
-  };
-  void gather();
+  using Part = ClockJoins::Part;
+  void gather(ClockJoins &joins);
 
   Clocks::Ptr known_;
   std::vector<Part> parts_; ///< of different workgroups

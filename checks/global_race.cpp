@@ -89,7 +89,7 @@ Place DispatchRaces::place(const Mark &mark, uint64_t address) const {
 }
 
 void GroupRaces::begin(DispatchRaces &dispatch, const ObservedGroup &group) {
-  if (dispatch_ != &dispatch) blocks_.fill({});
+  if (dispatch_ != &dispatch) blocks_.fill({}), joins_ = {};
   dispatch_ = &dispatch;
   lines_.clear();
   has_stored_ = false;
@@ -152,9 +152,9 @@ void GroupRaces::release(Lane &lane, Meeting &meeting) {
     lane.passes_on = true;
     dispatch_->histories.putTimes(w.id, lane.done, first_, w.heard, passed_on_);
   }
-  meeting.left.add(w.id, w.seen, first, passed_on_);
+  meeting.left.add(w.id, w.seen, first, passed_on_, joins_);
   const bool in_order = ordered_ != nullptr;
-  if (!in_order) meeting.left_unordered.add(w.id, w.seen, first, passed_on_);
+  if (!in_order) meeting.left_unordered.add(w.id, w.seen, first, passed_on_, joins_);
   const Meeting::Release mine{w.id, lane.mark.time, lane.done, lane.mark.site, in_order, w.since};
   for (Meeting::Release &r : meeting.releases)
     if (r.wave == mine.wave && r.in_order == mine.in_order) {

@@ -303,6 +303,7 @@ private:
   };
   std::vector<TakenFrom> places_; ///< learn()
   std::vector<Time> passed_on_;   ///< release(): times of the workgroup's waves
+  ClockJoins joins_;
   struct CachedBlock {
     uint64_t number = ~uint64_t{0};
     GlobalShadow::Block *block = nullptr;

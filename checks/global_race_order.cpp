@@ -42,7 +42,7 @@ void GroupRaces::learnFrom(WaveRaces &w, const Taken &taken) {
   taken.page->lock();
   if (Meeting *meeting = taken.page->meeting(taken.dword)) {
     if (!knows(w, taken, *meeting))
-      learned = (was_in_order ? meeting->left_unordered : meeting->left).all();
+      learned = (was_in_order ? meeting->left_unordered : meeting->left).all(joins_);
     for (const Meeting::Release &r : meeting->releases)
       if (!was_in_order || !r.in_order) hearOf(r.wave, r.time);
   }
@@ -58,8 +58,8 @@ void GroupRaces::learnFrom(WaveRaces &w, const Taken &taken) {
         Clocks::join(learned, dispatch_->histories.passedOn(store.wave, store.time, store.done()));
   }
   const bool is_fresh = w.fresh == w.seen;
-  w.seen = Clocks::join(w.seen, learned);
-  if (taken.by_atomic) w.fresh = is_fresh ? w.seen : Clocks::join(w.fresh, learned);
+  w.seen = joins_.join(w.seen, learned);
+  if (taken.by_atomic) w.fresh = is_fresh ? w.seen : joins_.join(w.fresh, learned);
 }
 
 /// The places that a wave has read, first those where the last waves of the dispatch were: they

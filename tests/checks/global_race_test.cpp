@@ -603,6 +603,7 @@ TEST(GlobalRace, WhoComesBehindABarrierMayStoreSomethingElse) {
 TEST(Clocks, WhatIsGatheredLaterIsWhatJoiningEachTimeGives) {
   // Workgroups of four waves, across blocks, in no order, some again; more than are kept apart.
   GatheredClocks gathered;
+  ClockJoins joins;
   Clocks::Ptr joined;
   const std::array<Time, 2> times_of_far = {7, 8};
   const Clocks::Ptr far = Clocks::raised(nullptr, 1000, times_of_far);
@@ -610,12 +611,12 @@ TEST(Clocks, WhatIsGatheredLaterIsWhatJoiningEachTimeGives) {
     const uint32_t first = i * 37 % 40 * 14;
     const std::array<Time, 4> times = {i + 1, 100 - i, i % 7, 3};
     const Clocks::Ptr &known = i % 3 == 0 ? far : nullptr;
-    gathered.add(i, known, first, times);
+    gathered.add(i, known, first, times, joins);
     joined = Clocks::join(joined, Clocks::raised(known, first, times));
     if (i % 41 != 40 && i != 99) continue;
-    const Clocks::Ptr all = gathered.all();
+    const Clocks::Ptr all = gathered.all(joins);
     for (uint32_t n = 0; n < 1100; ++n) ASSERT_EQ(Clocks::of(all, n), Clocks::of(joined, n)) << n;
-    EXPECT_EQ(gathered.all(), all) << "nothing new";
+    EXPECT_EQ(gathered.all(joins), all) << "nothing new";
   }
 }
 
@@ -625,11 +626,30 @@ TEST(Clocks, AWaveThatComesAgainKnowsWhatItKnewAndWhatItHasLearned) {
   const Clocks::Ptr more = Clocks::raised(little, 600, two);
   const Clocks::Ptr others = Clocks::raised(nullptr, 700, one);
   GatheredClocks gathered;
-  gathered.add(4, little, 4, one), gathered.add(4, more, 4, two);
-  gathered.add(5, others, 4, one); // of the same workgroup
-  gathered.add(4, more, 4, two);
+  ClockJoins joins;
+  gathered.add(4, little, 4, one, joins), gathered.add(4, more, 4, two, joins);
+  gathered.add(5, others, 4, one, joins); // of the same workgroup
+  gathered.add(4, more, 4, two, joins);
   for (const auto &[number, time] : {std::pair{4u, 2u}, {500, 1}, {600, 2}, {700, 1}})
-    EXPECT_EQ(Clocks::of(gathered.all(), number), time) << number;
+    EXPECT_EQ(Clocks::of(gathered.all(joins), number), time) << number;
+}
+
+TEST(Clocks, PlacesWhereTheSameWavesMeetShareWhatIsKnownThere) {
+  std::array<GatheredClocks, 3> places;
+  ClockJoins joins;
+  const std::array<Time, 2> early = {1, 1}, late = {2, 1};
+  for (uint32_t wave = 0; wave < 40; ++wave) {
+    for (GatheredClocks &place : places)
+      place.add(wave, nullptr, wave * 2, &place == &places[2] && wave == 30 ? late : early, joins);
+    if (wave % 7 == 0 && wave < 30) {
+      EXPECT_EQ(places[0].all(joins), places[1].all(joins));
+      EXPECT_EQ(places[0].all(joins), places[2].all(joins));
+    }
+  }
+  EXPECT_EQ(places[0].all(joins), places[1].all(joins));
+  EXPECT_EQ(Clocks::of(places[1].all(joins), 60), 1u);
+  EXPECT_EQ(Clocks::of(places[2].all(joins), 60), 2u);
+  EXPECT_EQ(Clocks::of(places[2].all(joins), 78), 1u);
 }
 
 TEST(Clocks, JoiningKeepsWhatIsLaterAndSharesWhatIsEqual) {
