@@ -223,19 +223,37 @@ std::mutex &libraryMutex() {
   return mutex;
 }
 
-/// "\tv_add_f32_e32 v0, v1, v2 // comment" -> "v_add_f32_e32 v0, v1, v2".
-std::string tidy(std::string_view text) {
+/// LLVM 22 and later mark a constant that fills a literal although it would fit into the
+/// instruction: "lit(0x0)", "lit64(0x1)". Earlier ones print it as if it did: "0".
+std::string withoutMarks(std::string_view text) {
+  std::string plain;
+  for (;;) {
+    const std::size_t lit = text.find("lit("), lit64 = text.find("lit64(");
+    const std::size_t mark = std::min(lit, lit64);
+    const std::size_t end = mark == text.npos ? mark : text.find(')', mark);
+    if (end == text.npos) return plain.append(text);
+    const std::size_t begin = text.find('(', mark) + 1;
+    const std::string number(text.substr(begin, end - begin));
+    char *rest = nullptr;
+    const uint64_t value = std::strtoull(number.c_str(), &rest, 0);
+    const bool is_small = !number.empty() && *rest == '\0' && value <= 64;
+    plain.append(text.substr(0, mark)).append(is_small ? std::to_string(value) : number);
+    text.remove_prefix(end + 1);
+  }
+}
+
+} // namespace
+
+std::string instructionText(std::string_view text) {
   text = text.substr(0, std::min(text.find("//"), text.find(" ;")));
   std::size_t first = text.find_first_not_of(" \t");
   if (first == std::string_view::npos) return "";
   text = text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
-  std::string tidied(text);
+  std::string tidied = withoutMarks(text);
   for (char &c : tidied)
     if (c == '\t') c = ' ';
   return tidied;
 }
-
-} // namespace
 
 bool Disassembler::isLoaded() {
   for (const char *name : {"libamd_comgr.so.3", "libamd_comgr.so.2"})
@@ -284,7 +302,7 @@ std::vector<Instruction> Disassembler::disassemble(ByteView code, uint64_t addre
     uint32_t size = decode(is_short ? ByteView(padded) : rest, instruction.address, text);
     if (size != 0 && size <= rest.size()) {
       instruction.size = size;
-      instruction.text = tidy(text);
+      instruction.text = instructionText(text);
       instruction.target = branchTarget(instruction, rest);
     }
     if (instruction.text.empty()) {

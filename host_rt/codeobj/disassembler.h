@@ -21,6 +21,10 @@ struct Instruction {
   bool valid() const { return !text.starts_with(".long"); }
 };
 
+/// "\tv_add_f32_e32 v0, v1, v2 // comment" -> "v_add_f32_e32 v0, v1, v2", without what
+/// only some versions of LLVM print.
+std::string instructionText(std::string_view printed);
+
 class Disassembler {
 public:
   /// An error that names what was tried if nothing on this machine can disassemble for the

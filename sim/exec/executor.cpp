@@ -333,17 +333,22 @@ bool Executor::Impl::ask_whether_hung(Job &job, bool still, double seconds,
 void Executor::Impl::watch_until_done(Job &job, HangLimits limits,
                                       std::unique_lock<std::mutex> &lock) {
   using Clock = std::chrono::steady_clock;
-  constexpr auto often = std::chrono::milliseconds(50);
+  using Seconds = std::chrono::duration<double>;
   const auto began = Clock::now();
+  const auto until_next = [&] {
+    constexpr Seconds often{0.05};
+    const Seconds left{limits.longest - Seconds(Clock::now() - began).count()};
+    return limits.longest > 0 ? std::clamp(left, Seconds(0), often) : often;
+  };
   const auto is_done = [&] { return job.done(); };
   const auto stands_still = [&](const Job *j) { return j->stands_still(limits.still); };
-  while (!ended.wait_for(lock, often, is_done)) {
-    const std::chrono::duration<double> taken = Clock::now() - began;
+  while (!ended.wait_for(lock, until_next(), is_done)) {
+    const Seconds taken = Clock::now() - began;
     const bool over = limits.longest > 0 && taken.count() >= limits.longest;
     // Another one that moves may yet change what this one waits for.
     const bool still = limits.still > 0 && std::ranges::all_of(jobs, stands_still);
     if (!over && !still) continue;
-    const std::chrono::duration<double> stood = Clock::now() - job.moved_at;
+    const Seconds stood = Clock::now() - job.moved_at;
     if (ask_whether_hung(job, still, still ? stood.count() : taken.count(), lock)) break;
     if (job.context.halt == DispatchContext::stopped) break;
     job.context.halt = DispatchContext::no_halt;

@@ -44,6 +44,19 @@ KernelCode code_of(const std::string &sample, const std::string &name) {
   return *code;
 }
 
+TEST(InstructionText, IsTheSameWhicheverLlvmPrintsIt) {
+  EXPECT_EQ(instructionText("\tv_add_f32_e32 v0, v1, v2\t// 00: 02000501"),
+            "v_add_f32_e32 v0, v1, v2");
+  // LLVM 22
+  EXPECT_EQ(instructionText("\ts_addc_u32 s1, s1, lit(0x0)"), "s_addc_u32 s1, s1, 0");
+  EXPECT_EQ(instructionText("s_add_u32 s0, s0, lit(0x40)"), "s_add_u32 s0, s0, 64");
+  EXPECT_EQ(instructionText("v_mul_f32_e32 v1, lit(0x3f800000), v1"),
+            "v_mul_f32_e32 v1, 0x3f800000, v1");
+  EXPECT_EQ(instructionText("s_mov_b64 s[0:1], lit64(0x1)"), "s_mov_b64 s[0:1], 1");
+  EXPECT_EQ(instructionText("v_pk_add lit(0x2), lit(0x3), v1"), "v_pk_add 2, 3, v1");
+  EXPECT_EQ(instructionText("s_mov_b32 s0, lit(0x1"), "s_mov_b32 s0, lit(0x1");
+}
+
 class CodeOfObject : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(CodeOfObject, BoundariesAndMnemonicsEqualObjdump) {
