@@ -1,5 +1,5 @@
 // Iterates a formula, on odd elements many times, on even ones a few times. Slow: even and odd
-// elements are neighbours in a wave, which therefore runs both loops for all its lanes. Fast: waves
+// elements are neighbors in a wave, which therefore runs both loops for all its lanes. Fast: waves
 // take either even or odd elements.
 #include "../common/check.h"
 

@@ -22,9 +22,9 @@ __global__ void rotate(const float *in, float *out, unsigned wanted) {
   for (int round = 0; round < kRounds; ++round) {
     tile[i] = in[round * kItems + i];
     blockSync();
-    const float neighbour = tile[(i + 64) % kItems];
+    const float neighbor = tile[(i + 64) % kItems];
     blockSync(); // from here on the tile may be overwritten
-    if (wanted >> round & 1) out[round * kItems + i] = neighbour;
+    if (wanted >> round & 1) out[round * kItems + i] = neighbor;
   }
 }
 

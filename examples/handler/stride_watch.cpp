@@ -1,4 +1,4 @@
-// StrideWatch: an analyzer of one's own. It answers one question: in which lines are neighbouring
+// StrideWatch: an analyzer of one's own. It answers one question: in which lines are neighboring
 // lanes further apart than a limit?
 //
 //   fadeprobe -i -a ./libStrideWatch.so:limit=64 -- app
@@ -13,7 +13,7 @@ namespace {
 
 struct StrideWatch : fade::Handler {
   static constexpr const char *name = "StrideWatch";
-  static constexpr const char *summary = "lines whose neighbouring lanes are far apart";
+  static constexpr const char *summary = "lines whose neighboring lanes are far apart";
   static constexpr uint32_t needs = FADE_NEEDS_ACCESSES;
 
   StrideWatch(const fade::Sink &to, const fade::Options &options) : Handler(to, options) {

@@ -1,7 +1,7 @@
 // Transposes a matrix of 256 x 256 floats, in tiles of 32 x 32 that go through LDS.
 //
-// Slow: neighbouring lanes use a column of the tile, and write to a column of the result. Fast: the
-// tile has a column more than it needs, and neighbouring lanes write neighbouring elements.
+// Slow: neighboring lanes use a column of the tile, and write to a column of the result. Fast: the
+// tile has a column more than it needs, and neighboring lanes write neighboring elements.
 #include "../common/check.h"
 
 constexpr int kSize = 256, kTile = 32;

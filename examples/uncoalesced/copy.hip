@@ -1,5 +1,5 @@
-// Copies a matrix. Slow: each lane copies a row of its own. Fast: neighbouring lanes copy
-// neighbouring elements.
+// Copies a matrix. Slow: each lane copies a row of its own. Fast: neighboring lanes copy
+// neighboring elements.
 #include "../common/check.h"
 
 constexpr int kRows = 256, kColumns = 64;

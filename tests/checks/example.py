@@ -7,7 +7,7 @@ import sys
 FADEPROBE, GPU, CHECK, SOURCE, BROKEN, FIXED = sys.argv[1:]
 # Of each side, what its line has; of the advice, how it begins or ends.
 WANTED = {"wait": ("global_load_dwordx4", "global_load_dwordx4", "the compiler does not know that the load of line"),
-          "race": ("tile[i] = in", "neighbour", "does not order memory for the compiler")}
+          "race": ("tile[i] = in", "neighbor", "does not order memory for the compiler")}
 
 
 def findings(program):
