@@ -149,7 +149,7 @@ private:
   }
 
   /// Where lanes are outside of the buffer, or the access is not understood, the upper half says
-  /// so.
+  /// so. Those of which the first dword is inside access the buffer.
   Result<std::vector<AccessAddress>> buffer() const {
     const std::string &name = i_.mnemonic;
     for (const char *other : {"format", "lds", "addtid"})
@@ -208,13 +208,10 @@ private:
       lines.push_back(fmt::format("v_cndmask_b32_e64 {}, {}, {}, {}", to, otherwise, value, carry));
     };
     const std::string left = vectorPair(use_.temporary);
-    lines.push_back(fmt::format("v_cmp_le_i64_e64 {}, {}, {}", carry, std::min(bytes_, 4u), left));
-    choose(flag, kOutside, bytes_ > 4 ? std::to_string(kNotUnderstood) : "0");
-    if (bytes_ > 4) {
-      lines.push_back(fmt::format("v_cmp_le_i64_e64 {}, {}, {}", carry, bytes_, left));
-      settle();
-      lines.push_back(fmt::format("v_cndmask_b32_e64 {0}, {0}, 0, {1}", flag, carry));
-    }
+    // Dwords are inside or outside one by one, those of atomic accesses together.
+    const uint32_t least = has(name, "atomic") ? bytes_ : std::min(bytes_, 4u);
+    lines.push_back(fmt::format("v_cmp_le_i64_e64 {}, {}, {}", carry, least, left));
+    choose(flag, kOutside, "0");
     lines.push_back(fmt::format("v_cmp_eq_u32_e64 {}, 0, {}", carry, odd));
     choose(flag, kNotUnderstood, flag);
     // The base.

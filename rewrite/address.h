@@ -19,7 +19,7 @@ struct AccessAddress {
 
 /// The upper half of addresses through buffer descriptors, which have 48 bits, for lanes outside of
 /// the buffer, which access nothing, and where the access is not understood: through descriptors
-/// that are not linear, or partly outside.
+/// that are not linear.
 inline constexpr int kOutside = -1, kNotUnderstood = -2;
 
 /// Registers that the lines may use.

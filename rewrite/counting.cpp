@@ -22,6 +22,8 @@ constexpr unsigned kScratchRegisters = 8;
 constexpr unsigned kEndRegisters = 4; ///< vector ones that are used when a wave ends
 /// Of the code, bytes: branches reach 128 KiB.
 constexpr std::size_t kIslandEvery = 96 << 10;
+/// Blocks whose clocks get registers before counters do.
+constexpr std::size_t kFirstClocks = 16;
 
 // Kinds of counters, by what is known of their place.
 enum class Kind : uint8_t {
@@ -185,7 +187,12 @@ private:
     const auto needed = [](const Counter &c) { return c.kind == Kind::each ? 2u : 1u; };
     std::size_t all = 0;
     for (const Counter &c : counters_) all += needed(c);
-    if (taken + all > free.size()) {
+    // Clocks can be in no other place: some of them come first, in up to half of the room.
+    constexpr std::size_t for_lanes = 3;
+    const std::size_t room = free.size() - std::min(free.size(), taken + for_lanes);
+    const std::size_t for_clocks =
+        in_.has_times ? 2 * std::min({blocks_.size(), kFirstClocks, room / 4}) : 0;
+    if (taken + all + for_clocks > free.size()) {
       std::ranges::sort(counters_, {},
                         [](const Counter &c) { return std::pair(c.kind == Kind::once, c.place); });
       in_lanes_ = pairFrom(free, std::min(++taken, free.size()));
@@ -193,7 +200,7 @@ private:
       execution_ = free[taken - 1];
     }
     for (Counter &c : counters_) {
-      if (taken + needed(c) > free.size()) {
+      if (taken + needed(c) + for_clocks > free.size()) {
         c.kind = c.has_all_lanes ? Kind::uniform_in_lane : Kind::each_in_lane;
         continue;
       }

@@ -380,14 +380,40 @@ private:
     return is_new;
   }
 
+  /// The pairs of registers in which functions find their callers: those of the kernel's own calls,
+  /// or that of the ABI.
+  std::map<uint64_t, std::set<unsigned>> returnRegisters() const {
+    std::map<uint64_t, std::set<unsigned>> found;
+    for (const auto &[address, i] : program_.instructions)
+      if (i.flow == Flow::call)
+        for (const uint64_t target : i.targets) found[target].insert(destination(i.word));
+    for (const uint64_t function : program_.functions)
+      if (auto &registers = found[function]; registers.empty()) registers = {kReturnRegister};
+    return found;
+  }
+  /// Jumps to where all calls that lead there want to be returned to. In assembly that may be any
+  /// pair of registers.
+  std::set<uint64_t> findReturns() const {
+    std::set<uint64_t> returns, others;
+    for (const auto &[function, registers] : returnRegisters())
+      for (const uint64_t address : program_.reachedFrom({function})) {
+        const Instruction &i = program_.instructions.at(address);
+        if (i.flow != Flow::jump_back) continue;
+        const bool is_return = registers.size() == 1 && registers.contains(source0(i.word));
+        (is_return ? returns : others).insert(address);
+      }
+    std::erase_if(returns, [&](uint64_t address) { return others.contains(address); });
+    return returns;
+  }
+
   /// Finds out which calls go to an address that cannot be told. True if that changes something.
   bool findPointerCalls() {
     program_.pointer_calls.clear();
     const std::set<uint64_t> own = program_.reachedFrom(program_.entries);
+    const std::set<uint64_t> returns = findReturns();
     for (const auto &[address, i] : program_.instructions)
       if ((i.mnemonic == "s_swappc_b64" && i.targets.empty()) ||
-          (i.flow == Flow::jump_back && !own.contains(address) &&
-           source0(i.word) != kReturnRegister))
+          (i.flow == Flow::jump_back && !own.contains(address) && !returns.contains(address)))
         program_.pointer_calls.insert(address);
     if (program_.pointer_calls.empty()) return false;
     bool is_new = false;
@@ -441,18 +467,21 @@ private:
 
   /// A jump through registers that hold no address known here must be the return of a function.
   Status judgeReturns() const {
-    const std::set<uint64_t> own = program_.reachedFrom(program_.entries),
-                             called = program_.reachedFrom(program_.functions);
-    for (const auto &[address, i] : program_.instructions) {
+    const std::set<uint64_t> own = program_.reachedFrom(program_.entries);
+    for (const auto &[address, i] : program_.instructions)
       if (i.flow == Flow::jump_back && own.contains(address))
         return refusal(address, "a jump to an address in registers");
-      const bool writes_return =
-          i.writes.test(kReturnRegister) || i.writes.test(kReturnRegister + 1);
-      // What may write them in a function: calls, and what brings saved ones back.
-      if (writes_return && called.contains(address) && i.flow != Flow::call &&
-          i.mnemonic != "v_readlane_b32" && !i.mnemonic.starts_with("s_mov_b"))
-        return refusal(address, "a return address that is computed");
-    }
+    for (const auto &[function, registers] : returnRegisters())
+      for (const uint64_t address : program_.reachedFrom({function})) {
+        const Instruction &i = program_.instructions.at(address);
+        const auto writes = [&](unsigned r) {
+          return r + 1 < i.writes.size() && (i.writes.test(r) || i.writes.test(r + 1));
+        };
+        // What may write them in a function: calls, and what brings saved ones back.
+        if (std::ranges::any_of(registers, writes) && i.flow != Flow::call &&
+            i.mnemonic != "v_readlane_b32" && !i.mnemonic.starts_with("s_mov_b"))
+          return refusal(address, "a return address that is computed");
+      }
     return Done{};
   }
 

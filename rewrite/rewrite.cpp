@@ -190,7 +190,11 @@ private:
     const Work work{*kernel, *program, *observed, FADE_CLONE_PREFIX + outcome.name,
                     (is_wave32 ? FADE_KERNEL_WAVE32 : FADE_KERNEL_WAVE64) |
                         (has_variables ? FADE_KERNEL_HAS_VARIABLES : 0)};
-    return countsOnly(modes_) ? addCounting(work, outcome) : addRecording(work, outcome);
+    if (!countsOnly(modes_)) return addRecording(work, outcome);
+    auto status = addCounting(work, outcome);
+    if (status || modes_ != FADE_MODE_COUNTS) return status;
+    // Routines borrow registers for each block: slower, where there are no counters for it.
+    return addRecording(work, outcome) ? Status(Done{}) : std::move(status);
   }
 
   struct Work {

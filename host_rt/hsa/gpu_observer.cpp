@@ -138,6 +138,7 @@ public:
   void access(const ObservedWave &wave, const ObservedAccess &access) override {
     const auto *state = static_cast<const GroupState *>(wave.group->state);
     if (!state->is_wanted || access.space == AccessSpace::scratch || isArgument(access)) return;
+    if (access.dword != 0) return; // of an instruction that was recorded with its first
     const bool is_lds_side = access.space == AccessSpace::lds && access.path != AccessPath::lds &&
                              access.path != AccessPath::flat;
     const uint32_t site = siteOf(access.pc + (is_lds_side ? kLdsSide : 0));

@@ -24,7 +24,7 @@
 
 namespace fade {
 
-#define FADE_OBSERVER_VERSION 15
+#define FADE_OBSERVER_VERSION 16
 
 /// What an observer wants to be told; the rest is not even put together.
 enum ObserverWants : uint32_t {
@@ -118,6 +118,9 @@ struct ObservedAccess {
   /// Each lane that takes part is so many bytes behind lane 0, times its number, and no two of them
   /// overlap; if it is the size, they lie side by side. 0: that is not known.
   uint32_t lane_stride = 0;
+  /// Through a buffer that a lane is partly outside of, each dword is an access of its own: which
+  /// one of its instruction's it is. Lanes of the first are all that access the buffer.
+  uint8_t dword = 0;
 };
 
 struct ObservedWait {

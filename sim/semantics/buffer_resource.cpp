@@ -155,6 +155,7 @@ void buffer_addresses(const Wave &w, const Instruction &in, uint32_t bytes, uint
     a.word_by_word = bytes > 4;
     return private_addresses(w, r, in, soffset, bytes > 4 ? 4 : bytes, first, a);
   }
+  if (!r.swizzle) a.dword = static_cast<uint8_t>(first / 4);
   if (is_raw(w, r, in)) return raw_addresses(w, r, in, soffset, bytes, first, a);
   const uint32_t *index = in.idxen ? w.vgpr[in.src[0].index] : nullptr;
   const uint32_t *offset = in.offen ? w.vgpr[in.src[0].index + (in.idxen ? 1 : 0)] : nullptr;

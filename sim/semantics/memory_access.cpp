@@ -211,6 +211,7 @@ void vector_addresses(const Wave &w, const Instruction &in, uint32_t bytes, Lane
   a.lanes = w.active_exec;
   a.word_stride = 4;
   a.in_lds = a.word_by_word = a.scattered = false;
+  a.dword = 0;
   switch (in.encoding) {
   case Encoding::scratch: return scratch_addresses(w, in, a);
   case Encoding::mubuf:
@@ -469,6 +470,7 @@ void tell_observer(Wave &w, const Instruction &in, const LaneAddresses &a, uint3
   ObservedAccess o = described(w, in, bytes, kind);
   set_stored(w, stored, o);
   o.lane_stride = a.in_lds ? 0 : stride_of(a, bytes);
+  o.dword = a.dword;
   bool is_global = !a.in_lds;
   // Between two lanes that are in global memory, and not far apart, there is nothing else.
   const uint64_t looked_at = o.lane_stride ? 1 | std::bit_floor(a.lanes) : a.lanes;

@@ -35,7 +35,8 @@ struct LaneAddresses {
   bool scattered = false;   // known not to be a run, see find_run()
   bool in_lds = false;      // a flat access of which all lanes are in LDS
   bool word_by_word =
-      false; // buffers: each dword must be addressed by itself, as an access of its own
+      false;         // buffers: each dword must be addressed by itself, as an access of its own
+  uint8_t dword = 0; // linear buffers: which one of the instruction's it is then
 };
 
 // Addresses of an access of `bytes` per lane, as the instruction's encoding forms them. `first` is

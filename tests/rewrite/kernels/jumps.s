@@ -156,18 +156,23 @@ kernel is_no_code
   s_endpgm
 end is_no_code
 
-; All scalar registers are in use.
-kernel is_full
+; All scalar registers are in use, and of vector registers the last one or none.
+.macro full name, more
+kernel \name
+  \more
   .set i, 0
   .rept 102
   s_mov_b32 s[i], 0
   .set i, i + 1
   .endr
-  s_cbranch_scc0 .Lfull
+  s_cbranch_scc0 .Lfull_\name
   s_nop 0
-.Lfull:
+.Lfull_\name:
   s_endpgm
-end is_full
+end \name
+.endm
+full is_full
+full is_wholly_full, "v_mov_b32 v255, 0"
 
 ; Leaves too few scalar registers for what records its load.
 kernel borrows
