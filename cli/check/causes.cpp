@@ -65,6 +65,18 @@ bool lacksSameFence(const FoundFinding &a, const FoundFinding &b) {
          a.between.shown.line != 0 && lineOf(a.between) == lineOf(b.between);
 }
 
+/// Stores that race with themselves, in one allocation: work-items use memory as if each of them
+/// had its own.
+bool sharesTemporaries(const FoundFinding &a, const FoundFinding &b) {
+  const auto isOwnRival = [](const FoundFinding &f) {
+    return problemOf(f) == Problem::race && lineOf(f.place) == lineOf(f.other) &&
+           static_cast<AccessKind>(f.raw.place.kind) == AccessKind::store &&
+           static_cast<AccessKind>(f.raw.other.kind) == AccessKind::store;
+  };
+  return isOwnRival(a) && isOwnRival(b) && a.allocation.raw.number != 0 &&
+         memoryOf(a) == memoryOf(b);
+}
+
 /// Of a shuffle. The others are of a barrier, which lanes or whole waves miss.
 bool isOfLanes(const FoundFinding &f) { return problemOf(f) == Problem::inactive_lane; }
 
@@ -95,7 +107,7 @@ bool hasSameCause(const FoundFinding &a, const FoundFinding &b) {
   case Check::race:
     return kernelsOf(a) == kernelsOf(b) && a.raw.space == b.raw.space &&
            (problemOf(a) == Problem::overlap) == (problemOf(b) == Problem::overlap) &&
-           (sharesLine(a, b) || lacksSameFence(a, b));
+           (sharesLine(a, b) || lacksSameFence(a, b) || sharesTemporaries(a, b));
   case Check::sync:
     return kernelsOf(a) == kernelsOf(b) && isOfLanes(a) == isOfLanes(b) &&
            (lineOf(a.place) == lineOf(b.place) || lacksSameItems(a, b) || endsAtSameLine(a, b));

@@ -68,6 +68,22 @@ TEST(Causes, RacesThatShareALineAreOne) {
   EXPECT_EQ(causesOf({race(10, 20), race(10, 20, "other(int*)")}), 2u);
 }
 
+TEST(Causes, StoresOfAllWorkItemsToOneAllocationAreOne) {
+  const auto own = [](uint32_t line, uint32_t allocated_at, AccessKind other = AccessKind::store) {
+    FoundFinding f = race(line, line);
+    f.other = placeAt(line, other), f.raw.other = f.other.raw;
+    f.allocation.raw.number = 1;
+    f.allocation.caller = {"main", "/a/x.hip", allocated_at, 1};
+    return f;
+  };
+  EXPECT_EQ(causesOf({own(10, 3), own(11, 3), own(12, 3)}), 1u);
+  EXPECT_EQ(causesOf({own(10, 3), own(11, 4)}), 2u);
+  EXPECT_EQ(causesOf({own(10, 3), own(11, 3, AccessKind::load)}), 2u);
+  FoundFinding in_lds = own(10, 3), also = own(11, 3);
+  in_lds.allocation = also.allocation = {};
+  EXPECT_EQ(causesOf({in_lds, also}), 2u);
+}
+
 TEST(Causes, RacesThatOneFenceWouldOrderAreOne) {
   const auto unfenced = [](uint32_t line, uint32_t other, uint32_t atomic) {
     FoundFinding f = race(line, other);
