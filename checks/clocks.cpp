@@ -1,6 +1,7 @@
 #include "checks/clocks.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace fade::checks {
@@ -69,14 +70,23 @@ Clocks::Ptr Clocks::raised(const Ptr &clocks, std::span<const Range> ranges) {
   return made;
 }
 
+TimesPtr ClockJoins::later(const TimesPtr &a, const TimesPtr &b) {
+  if (a == b || std::ranges::equal(*a, *b, std::ranges::greater_equal())) return a;
+  if (std::ranges::equal(*b, *a, std::ranges::greater_equal())) return b;
+  for (const auto &known : known_times_)
+    if (known.a == a && known.b == b) return known.joined;
+  auto joined = std::make_shared<std::vector<Time>>(*a);
+  for (std::size_t i = 0; i < joined->size(); ++i) (*joined)[i] = std::max((*a)[i], (*b)[i]);
+  auto &made = known_times_[next_times_++ % known_times_.size()];
+  made = {a, b, std::move(joined)};
+  return made.joined;
+}
+
 void GatheredClocks::add(uint32_t wave, const Clocks::Ptr &far, uint32_t first,
-                         std::span<const Time> times, ClockJoins &joins) {
+                         const TimesPtr &times, ClockJoins &joins) {
   for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
-    if (part->first != first || part->count != times.size()) continue;
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      Time &time = times_[part->begin + i];
-      time = std::max(time, times[i]);
-    }
+    if (part->first != first || part->times->size() != times->size()) continue;
+    part->times = joins.later(part->times, times);
     if (part->wave == wave) { // it knows all that it knew before
       part->far = far;
     } else if (part->far != far) {
@@ -86,26 +96,25 @@ void GatheredClocks::add(uint32_t wave, const Clocks::Ptr &far, uint32_t first,
     return;
   }
   if (parts_.size() == kMost) gather(joins);
-  parts_.push_back({first, static_cast<uint32_t>(times.size()), times_.size(), wave, far});
-  times_.insert(times_.end(), times.begin(), times.end());
+  parts_.push_back({first, wave, times, far});
 }
 
 void GatheredClocks::gather(ClockJoins &joins) {
   ClockJoins::Gathered &last = joins.gathered_;
-  if (last.before == known_ && last.parts == parts_ && last.times == times_) {
+  if (last.before == known_ && last.parts == parts_) {
     known_ = last.after;
   } else {
     last.before = known_;
     std::array<Clocks::Range, kMost> ranges;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      ranges[i] = {parts_[i].first, std::span(times_).subspan(parts_[i].begin, parts_[i].count)};
+      ranges[i] = {parts_[i].first, *parts_[i].times};
       known_ = joins.join(known_, parts_[i].far);
     }
     known_ = Clocks::raised(known_, std::span(ranges.data(), parts_.size()));
     last.after = known_;
-    last.parts.swap(parts_), last.times.swap(times_);
+    last.parts.swap(parts_);
   }
-  parts_.clear(), times_.clear();
+  parts_.clear();
 }
 
 } // namespace fade::checks

@@ -14,6 +14,8 @@
 #include <span>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 namespace fade::checks {
 
 using Time = uint32_t; ///< of a wave: how many memory accesses it has made; 0: never heard of
@@ -61,6 +63,9 @@ private:
   std::vector<BlockPtr> blocks_;
 };
 
+/// Times of a workgroup's waves. Lanes of an access pass on the same ones.
+using TimesPtr = std::shared_ptr<const std::vector<Time>>;
+
 /// What was joined lately. Lanes of an access meet the same waves at many places (the bins of a
 /// histogram): what comes out is the same, too, and made once.
 class ClockJoins {
@@ -68,32 +73,33 @@ public:
   Clocks::Ptr join(const Clocks::Ptr &a, const Clocks::Ptr &b) {
     if (a == b || !b) return a;
     if (!a) return b;
-    for (const Join &known : known_)
+    for (const auto &known : known_)
       if (known.a == a && known.b == b) return known.joined;
-    Join &made = known_[next_++ % known_.size()];
+    auto &made = known_[next_++ % known_.size()];
     made = {a, b, Clocks::join(a, b)};
     return made.joined;
   }
+  /// The later one of each of as many times.
+  TimesPtr later(const TimesPtr &a, const TimesPtr &b);
 
 private:
   friend class GatheredClocks;
-  struct Join {
-    Clocks::Ptr a, b, joined;
-  };
-  std::array<Join, 8> known_;
-  std::size_t next_ = 0;
+  template <class T> struct Pair { T a, b, joined; };
+  static constexpr std::size_t kMost = 8;
+  std::array<Pair<Clocks::Ptr>, kMost> known_;
+  std::array<Pair<TimesPtr>, kMost> known_times_;
+  std::size_t next_ = 0, next_times_ = 0;
 
-  struct Part { ///< of GatheredClocks
-    uint32_t first, count;
-    std::size_t begin; ///< of its times
-    uint32_t wave;     ///< who knows `far`, or kSeveral
+  struct Part {           ///< of GatheredClocks
+    uint32_t first, wave; ///< the wave that knows `far`, or kSeveral
+    TimesPtr times;       ///< from number `first` on
     Clocks::Ptr far;
     bool operator==(const Part &) const = default;
   };
+  using Parts = boost::container::small_vector<Part, 1>;
   struct Gathered {
     Clocks::Ptr before, after;
-    std::vector<Part> parts;
-    std::vector<Time> times;
+    Parts parts;
   } gathered_;
 };
 
@@ -103,7 +109,7 @@ private:
 class GatheredClocks {
 public:
   /// By a wave that knows `far` of others, and the times of its workgroup from number `first` on.
-  void add(uint32_t wave, const Clocks::Ptr &far, uint32_t first, std::span<const Time> times,
+  void add(uint32_t wave, const Clocks::Ptr &far, uint32_t first, const TimesPtr &times,
            ClockJoins &joins);
   const Clocks::Ptr &all(ClockJoins &joins) {
     if (!parts_.empty()) gather(joins);
@@ -117,8 +123,7 @@ private:
   void gather(ClockJoins &joins);
 
   Clocks::Ptr known_;
-  std::vector<Part> parts_; ///< of different workgroups
-  std::vector<Time> times_;
+  ClockJoins::Parts parts_; ///< of different workgroups
 };
 
 } // namespace fade::checks

@@ -150,12 +150,13 @@ void GroupRaces::release(Lane &lane, Meeting &meeting) {
   const uint32_t first = dispatch_->times.of(first_, false);
   if (!lane.passes_on) {
     lane.passes_on = true;
-    dispatch_->histories.putTimes(w.id, lane.done, first_, w.heard, passed_on_);
+    std::vector<Time> times;
+    dispatch_->histories.putTimes(w.id, lane.done, first_, w.heard, times);
+    passed_on_ = std::make_shared<const std::vector<Time>>(std::move(times));
   }
-  meeting.left.add(w.id, w.seen, first, passed_on_, joins_);
   const bool in_order = ordered_ != nullptr;
-  if (!in_order) meeting.left_unordered.add(w.id, w.seen, first, passed_on_, joins_);
   const Meeting::Release mine{w.id, lane.mark.time, lane.done, lane.mark.site, in_order, w.since};
+  meeting.pass(mine, w.seen, first, passed_on_, joins_);
   for (Meeting::Release &r : meeting.releases)
     if (r.wave == mine.wave && r.in_order == mine.in_order) {
       r = mine;

@@ -302,7 +302,7 @@ private:
     const Taken *taken;
   };
   std::vector<TakenFrom> places_; ///< learn()
-  std::vector<Time> passed_on_;   ///< release(): times of the workgroup's waves
+  TimesPtr passed_on_;            ///< release()
   ClockJoins joins_;
   struct CachedBlock {
     uint64_t number = ~uint64_t{0};

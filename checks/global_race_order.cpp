@@ -41,8 +41,7 @@ void GroupRaces::learnFrom(WaveRaces &w, const Taken &taken) {
   };
   taken.page->lock();
   if (Meeting *meeting = taken.page->meeting(taken.dword)) {
-    if (!knows(w, taken, *meeting))
-      learned = (was_in_order ? meeting->left_unordered : meeting->left).all(joins_);
+    if (!knows(w, taken, *meeting)) learned = meeting->passedOn(was_in_order, joins_);
     for (const Meeting::Release &r : meeting->releases)
       if (!was_in_order || !r.in_order) hearOf(r.wave, r.time);
   }

@@ -87,15 +87,29 @@ struct Meeting {
     bool in_order = false; ///< made under ShadowPage::order
     Time since = 0;        ///< the wave has learned nothing from others after that
   };
-  std::vector<Release> releases; ///< lately; the last ones of each wave
-  bool has_older = false;        ///< there were more
-  GatheredClocks left;           ///< by all before
-  GatheredClocks left_unordered; ///< by those of them that were not in order
+  boost::container::small_vector<Release, 2> releases; ///< lately; the last ones of each wave
+  bool has_older = false;                              ///< there were more
   /// The last ones of different waves, none of which knows of another one: he who comes then may
   /// himself be one of them, or know of some.
   std::array<Mark, 4> marks;
   uint8_t oldest = 0;   ///< of the marks, if all are in use
   bool answers = false; ///< an atomic has taken the old value
+
+  /// What a wave passes on here: see GatheredClocks::add().
+  void pass(const Release &by, const Clocks::Ptr &far, uint32_t first, const TimesPtr &times,
+            ClockJoins &joins) {
+    if (by.in_order && !left_unordered_) left_unordered_ = std::make_unique<GatheredClocks>(left_);
+    left_.add(by.wave, far, first, times, joins);
+    if (!by.in_order && left_unordered_) left_unordered_->add(by.wave, far, first, times, joins);
+  }
+  /// By all before, or by those of them that were not in order.
+  const Clocks::Ptr &passedOn(bool is_unordered, ClockJoins &joins) {
+    return (is_unordered && left_unordered_ ? *left_unordered_ : left_).all(joins);
+  }
+
+private:
+  GatheredClocks left_;
+  std::unique_ptr<GatheredClocks> left_unordered_; ///< null: all of them
 };
 
 /// Of a dword that is accessed in parts: marks of bytes that later accesses did not touch.

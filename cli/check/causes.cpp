@@ -77,6 +77,23 @@ bool sharesTemporaries(const FoundFinding &a, const FoundFinding &b) {
          memoryOf(a) == memoryOf(b);
 }
 
+/// Races within workgroups between neighboring lines and other neighboring lines: one barrier
+/// orders them all.
+bool lacksSameBarrier(const FoundFinding &a, const FoundFinding &b) {
+  const auto isWithinGroup = [](const FoundFinding &f) {
+    return problemOf(f) == Problem::race && f.path != FoundFinding::Path::unknown &&
+           std::ranges::equal(f.raw.place.group, f.raw.other.group);
+  };
+  const auto areNeighbors = [](const FoundPlace &x, const FoundPlace &y) {
+    constexpr uint32_t most = 2; // lines
+    const auto [low, high] = std::minmax(x.shown.line, y.shown.line);
+    return low != 0 && high - low <= most && x.shown.file == y.shown.file &&
+           x.raw.kind == y.raw.kind;
+  };
+  return isWithinGroup(a) && isWithinGroup(b) && a.path == b.path && a.kernel == b.kernel &&
+         areNeighbors(a.place, b.place) && areNeighbors(a.other, b.other);
+}
+
 /// Of a shuffle. The others are of a barrier, which lanes or whole waves miss.
 bool isOfLanes(const FoundFinding &f) { return problemOf(f) == Problem::inactive_lane; }
 
@@ -107,7 +124,8 @@ bool hasSameCause(const FoundFinding &a, const FoundFinding &b) {
   case Check::race:
     return kernelsOf(a) == kernelsOf(b) && a.raw.space == b.raw.space &&
            (problemOf(a) == Problem::overlap) == (problemOf(b) == Problem::overlap) &&
-           (sharesLine(a, b) || lacksSameFence(a, b) || sharesTemporaries(a, b));
+           (sharesLine(a, b) || lacksSameFence(a, b) || lacksSameBarrier(a, b) ||
+            sharesTemporaries(a, b));
   case Check::sync:
     return kernelsOf(a) == kernelsOf(b) && isOfLanes(a) == isOfLanes(b) &&
            (lineOf(a.place) == lineOf(b.place) || lacksSameItems(a, b) || endsAtSameLine(a, b));

@@ -5,8 +5,8 @@
 //   - memory: the same kernel, or another instance of its template, beyond the same memory,
 //     or beyond it and, at the same line, near no memory at all;
 //   - init: likewise, memory that nothing wrote;
-//   - race: pairs of lines of the same kernel that have a line in common, or stores that race with
-//     themselves in the same allocation;
+//   - race: pairs of lines of the same kernel that have a line in common, or are neighbors that one
+//     barrier orders; or stores that race with themselves in the same allocation;
 //   - wait: loads, or uses of what they load, of the same kernel that have a line in common;
 //   - sync: the same line, or barriers that the same work-items miss;
 //   - others: the same line.

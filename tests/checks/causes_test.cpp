@@ -84,6 +84,23 @@ TEST(Causes, StoresOfAllWorkItemsToOneAllocationAreOne) {
   EXPECT_EQ(causesOf({in_lds, also}), 2u);
 }
 
+TEST(Causes, NeighboringLinesThatOneBarrierOrdersAreOne) {
+  const auto within = [](uint32_t line, uint32_t other) {
+    FoundFinding f = race(line, other);
+    f.path = FoundFinding::Path::forward;
+    return f;
+  };
+  EXPECT_EQ(causesOf({within(10, 20), within(11, 21)}), 1u);
+  EXPECT_EQ(causesOf({within(10, 20), within(11, 30)}), 2u);
+  EXPECT_EQ(causesOf({within(10, 20), within(15, 21)}), 2u);
+  FoundFinding other_way = within(11, 21), between_groups = within(11, 21);
+  other_way.path = FoundFinding::Path::loop;
+  between_groups.raw.other.group[0] = 1;
+  EXPECT_EQ(causesOf({within(10, 20), other_way}), 2u);
+  EXPECT_EQ(causesOf({within(10, 20), between_groups}), 2u);
+  EXPECT_EQ(causesOf({race(10, 20), race(11, 21)}), 2u) << "the way is not known";
+}
+
 TEST(Causes, RacesThatOneFenceWouldOrderAreOne) {
   const auto unfenced = [](uint32_t line, uint32_t other, uint32_t atomic) {
     FoundFinding f = race(line, other);

@@ -600,6 +600,10 @@ TEST(GlobalRace, WhoComesBehindABarrierMayStoreSomethingElse) {
   EXPECT_FALSE(g.storeValues(1, kData, {2}));
 }
 
+TimesPtr shared(std::vector<Time> times) {
+  return std::make_shared<const std::vector<Time>>(std::move(times));
+}
+
 TEST(Clocks, WhatIsGatheredLaterIsWhatJoiningEachTimeGives) {
   // Workgroups of four waves, across blocks, in no order, some again; more than are kept apart.
   GatheredClocks gathered;
@@ -611,7 +615,7 @@ TEST(Clocks, WhatIsGatheredLaterIsWhatJoiningEachTimeGives) {
     const uint32_t first = i * 37 % 40 * 14;
     const std::array<Time, 4> times = {i + 1, 100 - i, i % 7, 3};
     const Clocks::Ptr &known = i % 3 == 0 ? far : nullptr;
-    gathered.add(i, known, first, times, joins);
+    gathered.add(i, known, first, shared({times.begin(), times.end()}), joins);
     joined = Clocks::join(joined, Clocks::raised(known, first, times));
     if (i % 41 != 40 && i != 99) continue;
     const Clocks::Ptr all = gathered.all(joins);
@@ -621,10 +625,10 @@ TEST(Clocks, WhatIsGatheredLaterIsWhatJoiningEachTimeGives) {
 }
 
 TEST(Clocks, AWaveThatComesAgainKnowsWhatItKnewAndWhatItHasLearned) {
-  const std::array<Time, 1> one = {1}, two = {2};
-  const Clocks::Ptr little = Clocks::raised(nullptr, 500, one);
-  const Clocks::Ptr more = Clocks::raised(little, 600, two);
-  const Clocks::Ptr others = Clocks::raised(nullptr, 700, one);
+  const TimesPtr one = shared({1}), two = shared({2});
+  const Clocks::Ptr little = Clocks::raised(nullptr, 500, *one);
+  const Clocks::Ptr more = Clocks::raised(little, 600, *two);
+  const Clocks::Ptr others = Clocks::raised(nullptr, 700, *one);
   GatheredClocks gathered;
   ClockJoins joins;
   gathered.add(4, little, 4, one, joins), gathered.add(4, more, 4, two, joins);
@@ -637,7 +641,7 @@ TEST(Clocks, AWaveThatComesAgainKnowsWhatItKnewAndWhatItHasLearned) {
 TEST(Clocks, PlacesWhereTheSameWavesMeetShareWhatIsKnownThere) {
   std::array<GatheredClocks, 3> places;
   ClockJoins joins;
-  const std::array<Time, 2> early = {1, 1}, late = {2, 1};
+  const TimesPtr early = shared({1, 1}), late = shared({2, 1});
   for (uint32_t wave = 0; wave < 40; ++wave) {
     for (GatheredClocks &place : places)
       place.add(wave, nullptr, wave * 2, &place == &places[2] && wave == 30 ? late : early, joins);
