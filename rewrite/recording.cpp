@@ -159,6 +159,7 @@ private:
   void readWorkItem() {
     const codeobj::KernelDescriptor &d = in_.kernel.descriptor;
     put({fmt::format("v_readlane_b32 s{}, v0, 0", s_.stride)});
+    if (adds_up_) settleScalars(); // it is kept at once
     if (archOf(in_.object.target())->packed_ids) {
       // As the original sees it: without what it does not ask for.
       if (d.system.workitem_id < 2)

@@ -124,6 +124,7 @@ void SumText::compareWithOwn(uint32_t how) {
   readBase();
   put({fmt::format("v_mbcnt_lo_u32_b32 {}, -1, 0", v(kOffset))});
   if (!is_wave32) put({fmt::format("v_mbcnt_hi_u32_b32 {0}, -1, {0}", v(kOffset))});
+  if (dialect_.hasXcc()) put({"s_nop 0"}); // before a lane of it is read
   put({fmt::format("v_readfirstlane_b32 s{}, {}", t, v(kOffset))});
   settleScalars();
   put({fmt::format("{0} {1}, s{2}, {1}", dialect_.subtractFrom(), v(kOffset), t)});
@@ -275,6 +276,7 @@ void SumText::checkLine(CopiedCode::Label is_other) {
   const unsigned t = s_.t;
   put({fmt::format("v_mbcnt_lo_u32_b32 {}, -1, 0", v(kOffset))});
   if (!dialect_.isWave32()) put({fmt::format("v_mbcnt_hi_u32_b32 {0}, -1, {0}", v(kOffset))});
+  if (dialect_.hasXcc()) put({"s_nop 0"});
   put({fmt::format("v_readfirstlane_b32 s{}, {}", t, v(kOffset))});
   settle();
   put({fmt::format("{0} {1}, s{2}, {1}", dialect_.subtractFrom(), v(kOffset), t)});

@@ -241,6 +241,11 @@ checkedByMachine(const SiteTable &table,
 std::optional<SiteTable> checkedByMachine(const SiteTable &table,
                                           const std::shared_ptr<const CodeObject> &object) {
   if ((table.modes() & FADE_MODE_MACHINE) == 0) return std::nullopt;
+  // Tables of rewritten kernels are those of the machine code, one for each of thousands.
+  const auto is_compiled = [](const fade_site_kernel &kernel) {
+    return (kernel.flags & (FADE_KERNEL_REPLACES | FADE_KERNEL_KEEPS_ARGUMENTS)) == 0;
+  };
+  if (std::ranges::none_of(table.kernels(), is_compiled)) return std::nullopt;
   const auto map = SourceMap::open(object);
   if (!map || (*map)->empty()) return std::nullopt;
   std::map<uint32_t, std::vector<MachineAccess>> machine;
@@ -248,7 +253,7 @@ std::optional<SiteTable> checkedByMachine(const SiteTable &table,
   for (uint32_t i = 0; i < table.kernels().size(); ++i) {
     const fade_site_kernel &twin = table.kernels()[i];
     const auto index = object->findKernel(std::string(table.string(twin.name)));
-    if (!index || (twin.flags & FADE_KERNEL_REPLACES) != 0) continue;
+    if (!index || !is_compiled(twin)) continue;
     const auto kernel = object->kernel(*index);
     if (!kernel || kernel->code_size > left) continue;
     left -= kernel->code_size;

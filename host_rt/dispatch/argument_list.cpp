@@ -4,6 +4,8 @@
 #include "codeobj/source_map.h"
 #include "fade/kernel_name.h"
 
+#include <mutex>
+
 namespace fade {
 
 std::vector<std::string> parameterTypes(std::string_view demangled) {
@@ -26,6 +28,29 @@ std::vector<std::string> parameterTypes(std::string_view demangled) {
   if (!one.empty() && one != "void") types.push_back(std::move(one));
   return types;
 }
+
+namespace {
+
+/// Names in the line table. That of the last code object is kept, which may have thousands of
+/// kernels. One thread reads it at a time.
+std::vector<std::string> parameterNames(const std::shared_ptr<const codeobj::CodeObject> &object,
+                                        uint64_t address) {
+  struct Last {
+    std::mutex mutex;
+    std::shared_ptr<const codeobj::CodeObject> object;
+    std::shared_ptr<const codeobj::SourceMap> map;
+  };
+  static Last &last = *new Last; // also read while the process ends
+  const std::lock_guard lock(last.mutex);
+  if (last.object != object) {
+    const auto map = codeobj::SourceMap::open(object);
+    last.object = object;
+    last.map = map ? *map : nullptr;
+  }
+  return last.map ? last.map->parameters(address) : std::vector<std::string>();
+}
+
+} // namespace
 
 std::shared_ptr<const KernelArguments> argumentsOf(const LoadedCode &code,
                                                    const std::string &symbol) {
@@ -51,11 +76,9 @@ std::shared_ptr<const KernelArguments> argumentsOf(const LoadedCode &code,
     for (std::size_t i = 0; i < types.size(); ++i)
       if (list->list[i].type.empty()) list->list[i].type = types[i];
   if (has_names || !object->elf().findSection(".debug_info")) return list;
-  if (const auto map = codeobj::SourceMap::open(object)) {
-    const auto names = (*map)->parameters(kernel->code_address);
-    for (std::size_t i = 0; names.size() == list->list.size() && i < names.size(); ++i)
-      if (list->list[i].name.empty()) list->list[i].name = names[i];
-  }
+  const auto names = parameterNames(object, kernel->code_address);
+  for (std::size_t i = 0; names.size() == list->list.size() && i < names.size(); ++i)
+    if (list->list[i].name.empty()) list->list[i].name = names[i];
   return list;
 }
 

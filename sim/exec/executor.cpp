@@ -211,7 +211,7 @@ struct Executor::Impl {
   std::atomic<uint32_t> compute_units{arch.gpu->card.compute_units};
   std::atomic<Observer *> observer{nullptr};
   HazardReporter hazards; // of dispatches that nobody else observes
-  const bool reports_hazards = is_like_card("FADE_GPU_HAZARDS");
+  const bool reports_hazards = looks_behind_calls() || is_like_card("FADE_GPU_HAZARDS");
   DeviceServices services;
 
   std::mutex mutex;

@@ -2,6 +2,7 @@
 
 #include "base/trace.h"
 
+#include <cstdlib>
 #include <fmt/format.h>
 #include <string_view>
 
@@ -25,6 +26,14 @@ private:
 };
 
 } // namespace
+
+bool looks_behind_calls() {
+  static const bool looks = [] {
+    const char *value = std::getenv("FADE_GPU_HAZARDS");
+    return value && std::string_view(value) == "calls";
+  }();
+  return looks;
+}
 
 std::unique_ptr<DispatchObserver> HazardReporter::begin(const ObservedDispatch &dispatch,
                                                         uint32_t) {

@@ -10,6 +10,9 @@
 
 namespace fade::sim {
 
+/// FADE_GPU_HAZARDS=calls: wait states are also missed behind calls and returns.
+bool looks_behind_calls();
+
 class HazardReporter : public Observer {
 public:
   uint32_t wants() const override { return kWantsHazards; }

@@ -1,5 +1,6 @@
 #include "exec/resident_group.h"
 
+#include "exec/hazard_reporter.h"
 #include "exec/program.h"
 #include "semantics/hardware_registers.h"
 #include "wave/memory_view.h"
@@ -180,7 +181,7 @@ void ResidentGroup::begin_observing(WorkerObserver &observer) {
     Wave *w = group_.waves[i];
     if (context_->observer_wants & kWantsHazards) {
       auto &window = waves_[i]->hazards;
-      if (!window) window = std::make_unique<HazardWindow>();
+      if (!window) window = std::make_unique<HazardWindow>(looks_behind_calls());
       window->clear();
       w->hazards = window.get();
     }

@@ -501,7 +501,7 @@ uint64_t pairs_read(const HazardUse &use) {
 
 void HazardWindow::advance(const HazardTable &table, uint64_t pc, const HazardUse &use) {
   const uint64_t read_before = std::exchange(read_pairs_, read_pairs_ | pairs_read(use));
-  if (use.leaves) return recent_.clear(); // the way there takes longer than any of this
+  if (use.leaves && !keeps_over_calls_) return recent_.clear();
   for (Recent &r : recent_) HazardTable::pass(r.passed, use);
   std::erase_if(recent_, [&](const Recent &r) { return table.is_over(*r.use, r.passed); });
   constexpr size_t most = 64; // where nothing but certain instructions ends a hazard

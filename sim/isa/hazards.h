@@ -130,6 +130,9 @@ uint64_t pairs_read(const HazardUse &use);
 /// What a wave has executed last.
 class HazardWindow {
 public:
+  /// `keeps_over_calls`: else nothing is left behind a call or return, which takes longer than any
+  /// of this on the cards that are known.
+  explicit HazardWindow(bool keeps_over_calls = false) : keeps_over_calls_(keeps_over_calls) {}
   void clear() { recent_.clear(), read_pairs_ = 0; }
   /// The next one, which must live as long as the window: what it comes too early for.
   template <class Report>
@@ -154,6 +157,7 @@ private:
     uint64_t read_before; // like read_pairs_
   };
   void advance(const HazardTable &table, uint64_t pc, const HazardUse &use);
+  const bool keeps_over_calls_;
   std::vector<Recent> recent_;
   uint64_t read_pairs_ = 0; // scalar registers that VALU has read, two in a bit
 };

@@ -32,7 +32,8 @@ std::vector<Hazard> find(const std::string &gpu, const Lines &lines) {
 }
 
 // What a wave that executes the lines in this order is told.
-std::vector<Hazard> executed(const std::string &gpu, const Lines &lines) {
+std::vector<Hazard> executed(const std::string &gpu, const Lines &lines,
+                             bool keeps_over_calls = false) {
   const HazardTable table(gpu);
   LlvmDisassembler disassembler(gpu.c_str(), is_wave32(gpu));
   std::vector<HazardUse> uses;
@@ -40,7 +41,7 @@ std::vector<Hazard> executed(const std::string &gpu, const Lines &lines) {
     const auto bytes = assemble(gpu, {line});
     uses.push_back(table.use(disassembler.registers(bytes, 0), bytes));
   }
-  HazardWindow window;
+  HazardWindow window(keeps_over_calls);
   std::vector<Hazard> found;
   for (size_t i = 0; i < uses.size(); i++)
     window.step(table, i, uses[i], [&](const Hazard &h) { found.push_back(h); });
@@ -70,6 +71,15 @@ void expect(const Seed &s) {
     EXPECT_EQ(ran[0].rule, scanned[0].rule);
     EXPECT_EQ(ran[0].needed, s.needed);
   }
+}
+
+TEST(Hazards, AreFoundBehindAReturnIfAskedFor) {
+  const Lines lines = {"v_readlane_b32 s0, v1, 0", "s_setpc_b64 s[4:5]", "v_mov_b32 v2, s0"};
+  EXPECT_TRUE(executed("gfx942", lines).empty());
+  const auto found = executed("gfx942", lines, true);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].present, 1u);
+  EXPECT_EQ(found[0].needed, 2u);
 }
 
 const Lines gfx9 = {"gfx906", "gfx908", "gfx90a", "gfx942"};
