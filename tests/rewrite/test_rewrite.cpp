@@ -1,4 +1,5 @@
 #include "codeobj/disassembler.h"
+#include "codeobj/machine_check.h"
 #include "codeobj/sites.h"
 #include "codeobj/support.h"
 #include "fade/block_counts.h"
@@ -151,6 +152,18 @@ void checkTwinsOfAccesses(const std::string &file, uint32_t modes, bool adds_up)
     EXPECT_EQ(is_so, adds_up) << outcome.name;
   }
   EXPECT_GT(recorded, 0u);
+}
+
+// There is a table for each kernel: line tables of the code object are not read for each of them.
+TEST_P(Rewriting, TablesAreNotComparedWithTheCodeThatTheyWereMadeFrom) {
+  const auto result = rewriteObject(open_object(sample(GetParam())), FADE_MODE_ACCESSES, all);
+  ASSERT_TRUE(result) << result.error().message();
+  const auto object = reopen(*result);
+  ASSERT_TRUE(object);
+  const auto read = codeobj::readSiteTables(*object);
+  EXPECT_FALSE(read.tables.empty());
+  for (const SiteTable &table : read.tables)
+    EXPECT_FALSE(codeobj::checkedByMachine(table, nullptr));
 }
 
 TEST_P(Rewriting, RecordsAccessesInWholeInstructions) {
