@@ -73,7 +73,7 @@ Blocks::Blocks(const Flow &flow) {
   findOrder(entry);
 }
 
-/// Blocks that nobody came to stand behind their neighbour.
+/// Blocks that nobody came to stand behind their neighbor.
 void Blocks::findOrder(std::size_t entry) {
   if (list.empty()) return;
   std::vector<std::size_t> backwards;

@@ -104,7 +104,7 @@ std::string reasonOf(const KernelProfile &kernel, const ModelTime &time, const S
   const ModelOccupancy &o = time.occupancy;
   switch (kind) {
   case KernelClass::launch_overhead:
-    return fmt::format("a dispatch has {:.2f} us of work; to begin and to end takes {:.2f} us",
+    return fmt::format("a dispatch has {:.2f} us of work; starting and ending it takes {:.2f} us",
                        time.busy() / 1e3, time.launch_ns / 1e3);
   case KernelClass::under_occupied:
     if (shares.units < valueOf(Decides::units_share))
@@ -193,29 +193,29 @@ std::string adviceOf(const KernelProfile &kernel, const ModelTime &time, const S
       return "launch more waves: each takes one instruction at a time";
     if (time.occupancy.limit == "grid")
       return "launch more waves, or do more loads at a time in each";
-    return "choose another size of workgroups, of which more fit";
+    return "choose a workgroup size of which more fit";
   case KernelClass::divergence:
     return "let lanes of a wave take the same branches: sort or regroup the work, or make short "
            "branches selections";
   case KernelClass::compute_throughput:
     if (limit == Limit::matrix)
-      return "use a narrower type, or fewer operations: it is at the roof";
+      return "use a narrower type, or fewer operations: the matrix unit is at its peak rate";
     if (limit == Limit::scalar)
       return "move work out of loops that only counts or branches: unroll";
-    if (kernel.flops.f64 > kernel.flops.all() / 2) return "use f32 where it is exact enough";
+    if (kernel.flops.f64 > kernel.flops.all() / 2) return "use f32 where its precision suffices";
     if (kernel.flops.all() == 0)
-      return "use fewer or cheaper operations: 24 bits where they suffice, no divisions, shifts "
-             "for "
-             "products";
+      return "use fewer or cheaper operations: 24-bit multiplications where they suffice, no "
+             "divisions, shifts instead of multiplications";
     return "use fewer or cheaper operations: packed forms, matrix instructions, fewer divisions";
   case KernelClass::lds:
     if (kernel.lds_same_address * 2 > kernel.lds_conflicts &&
         kernel.lds_same_address * 4 > kernel.lds_turns)
-      return "let lanes meet at fewer addresses: add up in registers first, or keep several copies "
-             "of the array in LDS and add them up at the end";
+      return "reduce collisions: add up in registers first, or keep several copies of the array in "
+             "LDS "
+             "and add them up at the end";
     if (kernel.lds_conflicts * 4 > kernel.lds_turns)
-      return "pad or swizzle the arrays in LDS: lanes meet in the same banks";
-    return "keep more in registers, and read LDS in wider pieces";
+      return "pad or swizzle the arrays in LDS: lanes access the same banks";
+    return "keep more in registers, and use wider LDS accesses";
   case KernelClass::memory_bandwidth:
     if (isScattered(kernel))
       return "let neighboring lanes access neighboring addresses: only a part of each "
@@ -223,18 +223,18 @@ std::string adviceOf(const KernelProfile &kernel, const ModelTime &time, const S
     if (limit == Limit::memory && movesForNothing(kernel))
       return "keep data that is used together side by side: most bytes of each cache line are "
              "never used";
-    if (limit == Limit::memory)
-      return "move fewer bytes: use what was loaded again, or narrower types";
-    return b.l1 > 2 * b.accessed ? "load wider: a lane takes a small part of a line at a time"
-                                 : "load wider and less often: keep values in registers or LDS";
+    if (limit == Limit::memory) return "move fewer bytes: reuse loaded data, or use narrower types";
+    return b.l1 > 2 * b.accessed
+               ? "use wider loads: each lane loads a small part of a line at a time"
+               : "use wider and fewer loads: keep values in registers or LDS";
   case KernelClass::latency:
     if (limit == Limit::atomics)
       return "combine values within the wave or workgroup first, and spread the remaining atomics "
              "over addresses";
     if (waitsForLds(kernel, time))
-      return "have fewer steps through LDS: exchange within a wave by lane operations (shuffles), "
+      return "go through LDS less often: exchange within a wave by lane operations (shuffles), "
              "and do more between barriers";
-    return "have more loads under way at a time: unroll, load ahead, break chains of dependent "
+    return "keep more loads in flight: unroll, prefetch, break chains of dependent "
            "loads";
   case KernelClass::unknown: break;
   }

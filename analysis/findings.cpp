@@ -193,8 +193,8 @@ void Finder::scattered(const Access &access, std::size_t index) {
   });
   one.finding.bytes += useless;
   if (one.finding.advice.empty())
-    one.finding.advice = "Cache lines are moved for a part of their bytes: keep together what is "
-                         "used together, and begin at a multiple of a line.";
+    one.finding.advice = "Only a part of each cache line is used: keep data that is used together "
+                         "side by side, and align it to cache lines.";
 }
 
 void Finder::conflicts(const Access &access, std::size_t index) {
@@ -224,12 +224,12 @@ void Finder::atomics(const Access &access, std::size_t index) {
           static_cast<uint64_t>(share * static_cast<double>(changed_access.hottest));
     });
     one.finding.counts = fmt::format(
-        "{} of {} lanes find another one at their address{}", access.same_address, access.lanes,
+        "{} of {} lanes share their address with another lane{}", access.same_address, access.lanes,
         access.is_lds
             ? fmt::format(", which takes {} cycles per execution", mean(met, access.executions))
             : "");
     if (one.finding.advice.empty())
-      one.finding.advice = "Let lanes meet at fewer addresses: add up in registers first.";
+      one.finding.advice = "Reduce collisions: add up in registers first.";
     // Values that are combined within a wave go through LDS as often: that saves nothing there.
     if (access.is_lds && one.finding.advice.find("several copies") == std::string::npos)
       one.finding.advice +=
@@ -312,10 +312,11 @@ void Finder::divergence(uint32_t kernel) {
                             static_cast<double>(accesses.slots));
   const bool is_alone = is_in_alu ? is_serial : accesses.lanes * counts.wave_size <= accesses.slots;
   one.finding.advice =
-      is_alone ? "One lane works while the others of its wave wait: share what it does among all "
-                 "of them, or let one wave do it for all."
-               : "Let the lanes of a wave take the same way: branch on what is the same for a "
-                 "whole wave, or sort the work so that lanes with the same way are neighbours.";
+      is_alone
+          ? "One lane works while the others of its wave wait: share what it does among all "
+            "of them, or let one wave do it for all."
+          : "Let the lanes of a wave take the same branch: branch on values that are the same "
+            "for the whole wave, or sort the work so that neighboring lanes take the same one.";
 }
 
 /// Workgroups that are no multiple of a wave: all but the last of its waves could be full.
@@ -327,12 +328,11 @@ void Finder::filling(uint32_t kernel) {
   if (1 - filled < kIdleLanes) return;
   Candidate &one = candidate({kernel, Finding::Cause::filling, {}});
   one.changes.push_back(profile::fillWaves);
-  one.finding.counts = fmt::format("workgroups have lanes for {:.0f}% of the {}-lane waves that "
-                                   "they take",
+  one.finding.counts = fmt::format("workgroups fill {:.0f}% of the lanes of their {}-lane waves",
                                    100 * filled, counts.wave_size);
-  one.finding.advice =
-      fmt::format("Choose workgroups of a multiple of {} lanes, and let each do more if it must.",
-                  counts.wave_size);
+  one.finding.advice = fmt::format("Choose a workgroup size that is a multiple of {} lanes, with "
+                                   "more work per workgroup if needed.",
+                                   counts.wave_size);
 }
 
 /// Too few waves at a time to hide how long loads take.
@@ -351,9 +351,10 @@ void Finder::occupancy(uint32_t kernel) {
           ? fmt::format("Use less LDS in a workgroup, or larger workgroups that share it: with {} "
                         "bytes, {:.3g} waves fit.",
                         room->lds, room->waves)
-          : fmt::format("Use fewer registers: smaller tiles, less unrolling, or a second number in "
-                        "__launch_bounds__, which asks for more waves: with {} VGPRs, {:.3g} fit.",
-                        room->vgprs, room->waves);
+          : fmt::format(
+                "Use fewer registers: smaller tiles, less unrolling, or a second argument of "
+                "__launch_bounds__, which requests more waves: with {} VGPRs, {:.3g} fit.",
+                room->vgprs, room->waves);
 }
 
 /// One wave that all others wait for.
@@ -384,7 +385,7 @@ void Finder::spills(uint32_t kernel) {
       spilled != 0
           ? "Use fewer registers at a time (smaller tiles, less unrolling), or promise smaller "
             "workgroups in __launch_bounds__, which leaves more registers to each lane."
-          : "An array is indexed by what is known only at run time, so it is in memory: unroll the "
+          : "An array is indexed by values known only at run time, so it is in memory: unroll the "
             "loop around it, or put it into LDS.";
 }
 
@@ -402,8 +403,8 @@ void Finder::launch(uint32_t kernel) {
                   now.time.occupancy.units, now.gpu.units,
                   static_cast<double>(now.counts.executions()) /
                       static_cast<double>(std::max<uint64_t>(now.counts.waves, 1)));
-  one.finding.advice = "Launch more workgroups and let each do less: they are what the compute "
-                       "units share.";
+  one.finding.advice = "Launch more workgroups and let each do less: each compute unit needs at "
+                       "least one.";
 }
 
 Findings Finder::run() {

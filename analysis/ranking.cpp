@@ -180,7 +180,7 @@ void Ranking::takeTogether(std::size_t first, std::size_t second, const State &a
 }
 
 /// More workgroups, where each lane walks through memory alone, come with lanes that share what one
-/// of them does now: that is one change, after which neighbours have neighbouring addresses.
+/// of them does now: that is one change, after which neighbors have neighboring addresses.
 std::optional<std::size_t> Ranking::partnerOf(const Candidate &candidate) const {
   if (candidate.finding.cause != Finding::Cause::launch) return std::nullopt;
   for (std::size_t i = 0; i < left_.size(); ++i) {

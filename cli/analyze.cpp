@@ -21,7 +21,7 @@ CLI::App *addAnalyzeCommand(CLI::App &app, AnalyzeOptions &options) {
       ->type_name("FILE");
   command
       ->add_option("--sources", options.outcome.sources,
-                   "a folder whose source files the report may show (default: the current one)")
+                   "folder whose source files the report may show (default: the current one)")
       ->type_name("DIR")
       ->allow_extra_args(false);
   command

@@ -78,7 +78,8 @@ void tellTriton(const fs::path &cache) {
   setenv("TRITON_CACHE_DIR", cache.c_str(), 1);
   const char *only_code = std::getenv("TRITON_STORE_BINARY_ONLY");
   if (!only_code || !*only_code || std::string_view(only_code) == "0") return;
-  complain("TRITON_STORE_BINARY_ONLY is not passed on: kernels are instrumented from their IR");
+  complain(
+      "TRITON_STORE_BINARY_ONLY is removed from the environment: FADE instruments Triton's IR");
   unsetenv("TRITON_STORE_BINARY_ONLY");
 }
 
@@ -144,7 +145,7 @@ private:
     const auto run = [&](std::vector<std::string> command) {
       const ChildEnd end = runChild(command, 300);
       if (end.error == 0 && end.signal == 0 && end.exit_code == 0) return true;
-      complain(fmt::format("{}: {} failed: it runs without instrumentation", ir.string(),
+      complain(fmt::format("{}: {} failed: the kernel runs without instrumentation", ir.string(),
                            fs::path(command[0]).filename().string()));
       return false;
     };
@@ -234,7 +235,7 @@ CLI::App *addTritonCommand(CLI::App &app, TritonOptions &options) {
       ->type_name("DIR");
   command
       ->add_option("--instrumented-code", options.output,
-                   "where instrumented code is kept (default: ~/.cache/fade/triton)")
+                   "folder for instrumented code (default: ~/.cache/fade/triton)")
       ->type_name("DIR");
   command
       ->add_option("--instrument", options.instrument,
@@ -267,15 +268,15 @@ int runTriton(TritonOptions options, const std::vector<std::string> &application
   std::error_code error;
   fs::create_directories(output, error);
   if (error) {
-    complain(fmt::format("cannot make {}: {}", output.string(), error.message()));
+    complain(fmt::format("cannot create {}: {}", output.string(), error.message()));
     return kUsageError;
   }
   if (!options.run.instrumented) options.run.instrumented = true;
   options.run.values.emplace_back("FADE_KERNEL_CACHE", fs::absolute(output).string());
   if (!options.run.env_dump) {
     if (lacksTriton(application.front()))
-      complain(fmt::format("{} has no module 'triton': what it runs is not instrumented, unless "
-                           "{} has it already",
+      complain(fmt::format("{} has no module 'triton': its kernels are not instrumented, unless "
+                           "{} has them already",
                            application.front(), output.string()));
     tellTriton(cache);
     TritonCache watched(*tools, cache, fs::absolute(output),

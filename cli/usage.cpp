@@ -74,7 +74,7 @@ std::string withDashes(const std::vector<std::string> &words, std::size_t at) {
 std::string unexpectedArgument(const std::string &command, const std::string &word) {
   const bool shows_runs = command == "report" || command == "analyze";
   return fmt::format("{}: unexpected argument '{}'{}", command, word,
-                     shows_runs ? ": it takes one run; fadeprobe diff A B compares two" : "");
+                     shows_runs ? ": expected one run; fadeprobe diff A B compares two" : "");
 }
 
 } // namespace
@@ -121,7 +121,7 @@ std::string flagWithValue(const CLI::App &app, const std::vector<std::string> &w
         return fmt::format("{}: '{}' is neither true nor false", name,
                            word.substr(name.size() + 1));
   }
-  return "an option that has no value was given one";
+  return "an option without a value was given one";
 }
 
 std::string misplacedOption(const CLI::App &app) {

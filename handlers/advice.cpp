@@ -37,8 +37,8 @@ template <typename Stats> std::string idleLanes(const Stats &stats) {
   if (stats.lanes * 2 >= stats.slots) return "";
   return "Only " + mean(stats.lanes, stats.executions) + " of " +
          mean(stats.slots, stats.executions) +
-         " lanes are active here, and the wave takes as long as with all of them; let more of them "
-         "take part, or fewer waves do it.";
+         " lanes are active here, but the wave takes as long as with all of them; let more lanes "
+         "take part, or use fewer waves.";
 }
 
 /// What helps against lanes that are so far apart.
@@ -135,7 +135,7 @@ std::string globalAdvice(const Place &place, const PlaceStats &access, const Mem
   if (stats.executions == 0) return "";
   if (place.kind == AccessKind::atomic && stats.same_address * 2 > stats.lanes)
     return mean(stats.same_address, stats.executions) +
-           " lanes of each wave find another lane at their address and wait for it; combine the "
+           " lanes of each wave share their address with another lane and wait for it; combine the "
            "values within the wave or workgroup first and let one lane do the atomic.";
   if (place.kind == AccessKind::atomic) {
     const auto hottest = stats.hot.hottest();
@@ -157,7 +157,7 @@ std::string globalAdvice(const Place &place, const PlaceStats &access, const Mem
               : place.kind == AccessKind::write
                   ? "; sort or block the indices, or put the values in order in LDS first."
                   : "; sort or block the indices, or gather through LDS.");
-    return lines + "; look at what the lanes' indices have in common.";
+    return lines + "; check how the lanes' indices are computed.";
   }
   const uint64_t bytes = place.bytes;
   const bool in_rows = stats.strides.inRows() * 2 > stats.executions;
@@ -168,32 +168,32 @@ std::string globalAdvice(const Place &place, const PlaceStats &access, const Mem
   const auto apart = static_cast<uint64_t>(stride < 0 ? -stride : stride);
   if (const LaneRows rows = in_rows ? stats.strides.rows() : LaneRows{};
       apart <= bytes && rows.lanes * bytes >= model.line)
-    return "Rows of lanes fill cache lines, but do not begin with one: " + lines +
+    return "Rows of lanes fill cache lines, but are not aligned to them: " + lines +
            "; start each row at a multiple of " + std::to_string(model.line) + " bytes.";
   if (apart <= bytes && in_rows)
-    return "Neighbouring lanes are neighbours in memory only within short rows: " + lines +
-           "; let neighbouring lanes cover at least " + std::to_string(model.line) +
+    return "Neighboring lanes access neighboring addresses only within short rows: " + lines +
+           "; let neighboring lanes cover at least " + std::to_string(model.line) +
            " bytes before the next row.";
   if (apart <= bytes && bytes > kWidestAccess)
     return "Each lane uses " + std::to_string(bytes) + " bytes of its own, which takes " +
            counted((bytes + kWidestAccess - 1) / kWidestAccess, "instruction", "instructions") +
-           " that each go through all of the wave's cache lines: " + lines +
-           "; L1 has them after the first, so it matters only where vector memory is busiest.";
+           " that each touch all of the wave's cache lines: " + lines +
+           "; after the first they hit in L1, so this matters only where vector memory is busiest.";
   if (apart <= bytes)
-    return "Neighbouring lanes are neighbours in memory, but " + lines +
+    return "Neighboring lanes access neighboring addresses, but " + lines +
            "; start at a multiple of " + std::to_string(model.line) +
            " bytes, and keep the active lanes together.";
   if (apart < model.line && is_member)
-    return "Neighbouring lanes are " + distance(stride) + ": " + lines +
-           "; keep what they use side by side (an array for each member instead of one of "
+    return "Neighboring lanes are " + distance(stride) + ": " + lines +
+           "; store what they use side by side (a struct of arrays instead of an array of "
            "structs).";
   if (apart < model.line)
-    return "Neighbouring lanes are " + distance(stride) + ": " + lines + ", for " +
+    return "Neighboring lanes are " + distance(stride) + ": " + lines + ", for " +
            std::to_string(bytes) + " of every " + std::to_string(apart) +
-           " bytes are used here; put what the lanes use side by side, or let each lane use all of "
-           "its bytes at once.";
-  return "Neighbouring lanes are " + distance(stride) + ": " + lines +
-         "; let neighbouring lanes use neighbouring elements (swap the loops or indices, or "
+           " bytes are used here; store what the lanes use side by side, or let each lane use all "
+           "of its bytes at once.";
+  return "Neighboring lanes are " + distance(stride) + ": " + lines +
+         "; let neighboring lanes use neighboring elements (swap the loops or indices, or "
          "transpose through LDS).";
 }
 
@@ -209,29 +209,27 @@ std::string adviceFor(const Place &place, const LdsStats &stats, const MemoryMod
   if (stats.executions == 0) return "";
   if (place.kind == AccessKind::atomic && stats.same_address * 2 > stats.lanes)
     return mean(stats.same_address, stats.executions) +
-           " lanes of each wave find another lane at their LDS address and wait for it; keep "
-           "several "
-           "copies of the array in LDS, so that lanes of a wave use different ones, and add them "
-           "up "
-           "at the end. In a loop, add up in registers first.";
+           " lanes of each wave share their LDS address with another lane and wait for it; keep "
+           "several copies of the array in LDS, so that lanes of a wave use different ones, and "
+           "add them up at the end. In a loop, add up in registers first.";
   if (stats.conflicts == 0) return idleLanes(stats);
   const std::string cycles =
       mean(stats.conflicts, stats.executions) +
       (stats.conflicts == stats.executions ? " extra cycle" : " extra cycles") + " per wave";
   int64_t stride = 0;
   if (!dominantStride(stats.strides, stats.executions, stride))
-    return "Lanes meet in the same LDS banks: " + cycles +
+    return "Lanes access the same LDS banks: " + cycles +
            "; spread them with padding or by "
            "permuting the index.";
   const uint32_t row = model.banks * 4;
   const auto apart = static_cast<uint64_t>(stride < 0 ? -stride : stride);
   if (apart != 0 && apart % row == 0)
     return "Lanes are " + distance(stride) + ", a multiple of all " + std::to_string(model.banks) +
-           " banks, so that they all meet in one: " + cycles + "; " +
+           " banks, so they all access one bank: " + cycles + "; " +
            paddingAdvice(place, stats, stride, model);
   if (stats.strides.inRows() * 2 >= stats.executions && apart <= place.bytes)
-    return "Rows of lanes meet in the same LDS banks: " + cycles +
-           "; choose a row length that puts neighbouring rows into different banks.";
+    return "Rows of lanes access the same LDS banks: " + cycles +
+           "; choose a row length that puts neighboring rows into different banks.";
   return "Lanes are " + distance(stride) + " and share LDS banks: " + cycles + "; " +
          paddingAdvice(place, stats, stride, model);
 }

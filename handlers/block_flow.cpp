@@ -31,7 +31,7 @@ using Edges = std::map<Edge, EdgeCounts>;
 
 struct BlockFlow : fade::Handler {
   static constexpr const char *name = "BlockFlow";
-  static constexpr const char *summary = "the ways lanes took from block to block";
+  static constexpr const char *summary = "edges that lanes took between basic blocks";
   static constexpr uint32_t needs = FADE_NEEDS_BLOCKS | FADE_NEEDS_ORDER;
 
   BlockFlow(const fade::Sink &to, const fade::Options &options) : Handler(to, options) {

@@ -163,7 +163,7 @@ void CacheModel::Shard::want(uint64_t address, uint64_t bytes, uint32_t site) {
     const auto from = static_cast<uint32_t>(address % sizes_.l2_line / 4);
     const auto to = static_cast<uint32_t>((stop - 1) % sizes_.l2_line / 4);
     const uint32_t dwords = (to - from == 31 ? ~0u : ((1u << (to - from + 1)) - 1)) << from;
-    // Neighbouring lanes mostly want the same line.
+    // Neighboring lanes mostly want the same line.
     const auto known = std::find_if(requests_.rbegin(), requests_.rend(),
                                     [&](const CacheRequest &r) { return r.line == line; });
     if (known != requests_.rend())

@@ -162,7 +162,7 @@ inline uint64_t linesUsedLinear(uint64_t mask, uint64_t base, int64_t stride, ui
   const auto distance = static_cast<uint64_t>(stride > 0 ? stride : -stride);
   const uint64_t shifted = mask >> first;
   const bool no_holes = (shifted & (shifted + 1)) == 0;
-  // Between neighbours there is less than a line: every line from end to end is touched.
+  // Between neighbors there is less than a line: every line from end to end is touched.
   if (no_holes && distance < uint64_t{line} + size) return high / line - low / line + 1;
   // In order of lanes the lines only go up or only go down.
   uint64_t used = 0, edge = ~uint64_t{0};

@@ -86,7 +86,7 @@ std::string labelOf(const std::string &kernel, const std::string &times, double 
   return room < kFewest ? "" : name.substr(0, room - 1) + "\xe2\x80\xa6";
 }
 
-/// How strong a colour is, by the logarithm of the count.
+/// How strong a color is, by the logarithm of the count.
 int levelOf(uint64_t count, uint64_t most) {
   if (most <= 1) return kLevels - 1;
   const double share = std::log2(static_cast<double>(count)) / std::log2(static_cast<double>(most));
@@ -197,7 +197,7 @@ double HeatmapPicture::xOf(double time) const {
 
 std::string HeatmapPicture::cells(const std::vector<Band> &bands, const std::vector<double> &tops,
                                   double row_height, uint64_t most) const {
-  // One path for each colour keeps the file small.
+  // One path for each color keeps the file small.
   std::map<std::pair<int, int>, std::string> paths;
   const auto step = static_cast<double>(map_.stepSize());
   for (std::size_t b = 0; b < bands.size(); ++b) {
@@ -216,9 +216,9 @@ std::string HeatmapPicture::cells(const std::vector<Band> &bands, const std::vec
       }
   }
   std::string out = "<g shape-rendering=\"crispEdges\">\n";
-  for (const auto &[colour, path] : paths)
+  for (const auto &[color, path] : paths)
     out +=
-        format("<path class=\"%c l%d\" d=\"", "rwa"[colour.first], colour.second) + path + "\"/>\n";
+        format("<path class=\"%c l%d\" d=\"", "rwa"[color.first], color.second) + path + "\"/>\n";
   return out + "</g>\n";
 }
 
@@ -301,9 +301,9 @@ std::string HeatmapPicture::legend(uint64_t most) const {
     out += text(x + 13 * kLevels + 7, 77, "", what);
     x += 160;
   }
-  return out + text(x, 77, "soft",
-                    "1 to " + grouped(most) +
-                        " in a cell, logarithmic; colour of the most frequent kind");
+  return out +
+         text(x, 77, "soft",
+              "1 to " + grouped(most) + " in a cell, logarithmic; color of the most frequent kind");
 }
 
 std::string HeatmapPicture::svg() const {

@@ -411,11 +411,11 @@ void Hotspots::report() {
       writeText(total, all);
   }
   if (without_counts == 0) return;
-  const std::string missing =
-      std::to_string(without_counts) +
-      (without_counts == 1 ? " dispatch has" : " dispatches have") +
-      " no counts of instructions: only the software GPU counts them (--gpu gfx90a, ...; --observe "
-      "auto or gpu; in a recording, if Hotspots was asked for)";
+  const std::string missing = std::to_string(without_counts) +
+                              (without_counts == 1 ? " dispatch has" : " dispatches have") +
+                              " no instruction counts: only the software GPU counts instructions "
+                              "(--gpu gfx90a, ...; --observe "
+                              "auto or gpu; in a recording, if it was made with -a Hotspots)";
   if (sink().isText())
     sink().write("Hotspots: " + missing + "\n");
   else

@@ -440,7 +440,8 @@ template <typename Stats> TextTable::Cell activeCell(const Stats &stats) {
 
 /// What the compiler made of it.
 std::string machineText(const Place &place, const PlaceStats &stats) {
-  if (stats.is_combined) return "one lane does it for its wave: the compiler has combined them";
+  if (stats.is_combined)
+    return "the compiler has combined the lanes' atomics: one lane does them for its wave";
   if (stats.is_loop)
     return "in a loop of compare and swap: the GPU has no instruction for this atomic here";
   std::string text;
@@ -454,10 +455,10 @@ std::string machineText(const Place &place, const PlaceStats &stats) {
   const auto add = [&](const std::string &what) { text += (text.empty() ? "" : "; ") + what; };
   if (more) add(more);
   if (!stats.instead.empty())
-    add("counted as " + std::to_string(place.bytes) + " bytes of a lane; the machine code has " +
+    add("counted as " + std::to_string(place.bytes) + " bytes per lane; the machine code has " +
         stats.instead);
   if (stats.shares_line)
-    add("may belong to a line nearby: a clause has one line for all its instructions");
+    add("may belong to a nearby line: all instructions of a clause have the same line");
   return text;
 }
 
@@ -569,7 +570,7 @@ std::string MemoryAnalysis::worstText() {
     return a.wasted != b.wasted ? a.wasted > b.wasted
                                 : std::tie(*a.kernel, *a.place) < std::tie(*b.kernel, *b.place);
   });
-  TextTable table({"most wasted", "op", "each time", "kernel", "cycles"}, 4);
+  TextTable table({"most wasted", "op", "per execution", "kernel", "cycles"}, 4);
   for (std::size_t i = 0; i < std::min<std::size_t>(rows_of_all.size(), 5); ++i) {
     const Row &row = rows_of_all[i];
     table.row({placeText(row.place->file, row.place->line, row.place->column, kPlaceWidth,
@@ -590,7 +591,7 @@ void MemoryAnalysis::report() {
                               ", cache lines of " + std::to_string(total.model.line) + " bytes, " +
                               std::to_string(total.model.banks) + " LDS banks";
     constexpr auto nothing =
-        "  no access was recorded: it has none, or was compiled without them\n";
+        "  no access was recorded: the kernel has none, or was compiled without them\n";
     std::string text = paint(Tone::bold, "MemoryAnalysis") + ": " +
                        paint(Tone::bold, shortName(key.first.name, sink().columns() - 16)) +
                        "\n  " + about + "\n" +

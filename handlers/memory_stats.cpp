@@ -9,8 +9,8 @@ namespace {
 // Lanes that all move on by whole dwords meet in the same numbers, in other banks.
 constexpr uint32_t kBankPeriod = 4;
 
-/// The distance that at least three quarters of the neighbouring lanes have, if there is one. Two
-/// active lanes are neighbours even if others between them are not active; their distance is then
+/// The distance that at least three quarters of the neighboring lanes have, if there is one. Two
+/// active lanes are neighbors even if others between them are not active; their distance is then
 /// that of one lane to the next.
 void findStride(Execution &execution, const WaveAccess &access) {
   std::array<int64_t, 63> distances;
@@ -30,7 +30,7 @@ void findStride(Execution &execution, const WaveAccess &access) {
       previous = lane;
     }
   }
-  // Of neighbouring pairs at least half must be equal for a distance that three quarters have. It
+  // Of neighboring pairs at least half must be equal for a distance that three quarters have. It
   // survives a vote of those.
   int64_t candidate = pairs != 0 ? distances[pairs - 1] : 0;
   int votes = 0;

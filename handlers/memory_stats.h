@@ -24,13 +24,13 @@ struct LaneRows {
   int64_t step = 0;
 };
 
-/// How often neighbouring lanes were so many bytes apart. The most frequent strides by name, the
+/// How often neighboring lanes were so many bytes apart. The most frequent strides by name, the
 /// rest together: the same whatever comes first, as long as there are no more than kCounted;
-/// irregular are executions in which less than three quarters of the neighbours agree.
+/// irregular are executions in which less than three quarters of the neighbors agree.
 class StrideHistogram {
 public:
   void add(int64_t stride, uint64_t n = 1);
-  /// Most neighbours had this stride, but not all: lanes in rows.
+  /// Most neighbors had this stride, but not all: lanes in rows.
   void addRows(int64_t stride, LaneRows rows, uint64_t n = 1) {
     add(stride, n);
     in_rows_ += n;

@@ -1,5 +1,5 @@
 // Text for people: names and sizes that fit, paragraphs, tables with lines of text below a row, and
-// colour where the terminal shows it.
+// color where the terminal shows it.
 #pragma once
 
 #include <fade/handler.h>
@@ -16,7 +16,7 @@ namespace fade::handlers {
 
 enum class Tone { plain, bold, dim, good, fair, bad };
 
-/// Puts colour around text, or nothing.
+/// Puts color around text, or nothing.
 class Paint {
 public:
   explicit Paint(bool on) : on_(on) {}

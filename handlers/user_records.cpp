@@ -60,7 +60,7 @@ struct Values {
 
 struct UserRecords : fade::Handler {
   static constexpr const char *name = "UserRecords";
-  static constexpr const char *summary = "values that kernels record by themselves";
+  static constexpr const char *summary = "values recorded by kernel code";
   static constexpr uint32_t needs = FADE_NEEDS_WAVES;
 
   UserRecords(const fade::Sink &to, const fade::Options &options) : Handler(to, options) {

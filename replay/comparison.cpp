@@ -326,14 +326,15 @@ std::string comparisonText(const Comparison &comparison, const capture::Reader &
   if (comparison.not_deterministic != 0)
     head += fmt::format(", {} words not deterministic", comparison.not_deterministic);
   if (comparison.foreign_pages != 0)
-    head += fmt::format(", {} pages changed while it was captured, but not by this kernel",
+    head += fmt::format(", {} pages changed during the capture, but not by this kernel",
                         comparison.foreign_pages);
   if (comparison.foreign_words != 0)
-    head += fmt::format(", {} words of host memory changed likewise", comparison.foreign_words);
+    head +=
+        fmt::format(", {} words of host memory changed by others, too", comparison.foreign_words);
   if (of_captured_code && !comparison.isEqual())
-    text += fmt::format("the captured code itself leaves something else here: it depends on the "
-                        "order of its waves ('fadeprobe check {}' finds races), or on what was not "
-                        "captured\n",
+    text += fmt::format("the captured code itself gives a different result here: it depends on the "
+                        "order of its waves ('fadeprobe check {}' finds races), or on memory that "
+                        "was not captured\n",
                         reader.folder());
   return head + "\n" + text;
 }

@@ -16,7 +16,7 @@
 
 namespace fade::replay {
 
-/// What a replay has written: pages and their contents. Neighbours of one content share it, for
+/// What a replay has written: pages and their contents. Neighbors of one content share it, for
 /// memory is mostly filled.
 class Outcome {
 public:

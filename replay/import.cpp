@@ -58,7 +58,7 @@ Status Import::addRegion(uint64_t address, std::vector<uint8_t> bytes, RegionKin
   const auto after = std::ranges::upper_bound(regions_, address, {}, &Region::address);
   if ((after != regions_.end() && after->address < region.end()) ||
       (after != regions_.begin() && std::prev(after)->end() > address))
-    return wrong(fmt::format("the code at {:#x} lies where memory of the application is", address));
+    return wrong(fmt::format("the code at {:#x} overlaps memory of the application", address));
   regions_.insert(after, region);
   made_.push_back({address, std::move(bytes)});
   return Done();
@@ -72,8 +72,7 @@ Status Import::loadCode() {
   if (!object) return std::move(object).error();
   object_ = *object;
   const auto index = object_->findKernel(description_.symbol);
-  if (!index)
-    return Error{file, "", 0, fmt::format("there is no kernel {} in it", description_.symbol)};
+  if (!index) return Error{file, "", 0, fmt::format("it has no kernel {}", description_.symbol)};
   const auto kernel = object_->kernel(*index);
   if (!kernel) return kernel.error();
   base_ = description_.kernel_object - kernel->descriptor_address;

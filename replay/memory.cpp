@@ -148,7 +148,7 @@ std::string Memory::whyNotAt(uint64_t address) const {
   const capture::Description &d = reader_.description();
   if (find(address) == regions())
     return d.only_reachable
-               ? "; it was not captured: --reachable leaves out what no pointer leads to"
+               ? "; it was not captured: --reachable skips memory that no pointer leads to"
                : "; it was not captured";
   return d.is_minimised ? "; the page was left out by --minimise"
                         : "; the page could not be read when it was captured";

@@ -54,8 +54,8 @@ Result<std::shared_ptr<const codeobj::CodeObject>> findObject(const std::string 
   if (!others.empty())
     return Error{path, "", 0, fmt::format("it is for {}, the capture is of {}", others, d.gpu)};
   if (problem) return *problem;
-  if (!has_code) return Error{path, "", 0, "there is no GPU code in it"};
-  return Error{path, "", 0, fmt::format("there is no kernel {} in it", d.symbol)};
+  if (!has_code) return Error{path, "", 0, "it has no GPU code"};
+  return Error{path, "", 0, fmt::format("it has no kernel {}", d.symbol)};
 }
 
 /// Constants of one function (tables, texts) are not: another version may have others by the same
@@ -155,15 +155,17 @@ std::vector<Extent> CapturedKernel::heap(const capture::Description &d, const Me
 
 std::string OtherKernel::note() const {
   if (changed_variables.empty()) return "";
-  return fmt::format("{}: not as large as in the captured code, so as in the file, without the "
-                     "application's values: {}",
-                     path, fmt::join(changed_variables, ", "));
+  return fmt::format(
+      "{}: variables of another size than in the captured code keep the values of the "
+      "file instead of the application's: {}",
+      path, fmt::join(changed_variables, ", "));
 }
 
 std::string OtherKernel::noteOnDifferences() const {
   if (new_variables.empty()) return "";
-  return fmt::format("{}: not in the captured code, so as in the file: {}", path,
-                     fmt::join(new_variables, ", "));
+  return fmt::format(
+      "{}: variables that the captured code does not have keep the values of the file: {}", path,
+      fmt::join(new_variables, ", "));
 }
 
 Result<OtherKernel> OtherKernel::open(const std::string &path, const capture::Description &d,

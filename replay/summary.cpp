@@ -36,7 +36,7 @@ std::string summaryText(const Summary &summary, const capture::Reader &reader) {
   text += fmt::format("; {:.1f} MiB of memory, {:.1f} MiB on disk, loaded in {}\n",
                       mib(reader.sizes().memory), mib(reader.sizes().on_disk),
                       milliseconds(summary.load_seconds));
-  if (!summary.asked.empty()) text += "  asked of the host: " + summary.asked + "\n";
+  if (!summary.asked.empty()) text += "  host services used: " + summary.asked + "\n";
   return text;
 }
 

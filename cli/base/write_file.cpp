@@ -40,7 +40,7 @@ const std::string &privateFolder() {
     std::string name =
         ((error ? std::filesystem::path("/tmp") : base) / "fadeprobe-XXXXXX").string();
     if (!mkdtemp(name.data())) {
-      complain(fmt::format("cannot make a folder {}: {}", name, std::strerror(errno)));
+      complain(fmt::format("cannot create folder {}: {}", name, std::strerror(errno)));
       return std::string();
     }
     private_folder = new std::string(name); // outlives exit handlers

@@ -48,13 +48,13 @@ CLI::App *addCaptureCommand(CLI::App &app, CaptureOptions &options) {
   addVariable(*command, options.run, "--limit", "FADE_CAPTURE_LIMIT", "N");
   command->add_flag_callback(
       "--reachable", [&options] { options.run.values.emplace_back("FADE_CAPTURE_REACHABLE", "1"); },
-      "only memory that pointers lead to, from the arguments and the code");
+      "capture only memory that pointers in the arguments and the code lead to");
   addVariable(*command, options.run, "--max-size", "FADE_CAPTURE_SIZE", "SIZE");
   command
       ->add_option(
           "-o,--output", options.output,
-          "the folder that the captures go into (default: .); a name that ends in / is a run: "
-          "each process has a folder in it")
+          "folder for the captures (default: .); if the name ends in /, each process has a "
+          "subfolder in it")
       ->type_name("DIR");
   addVariable(*command, options.run, "--ranks", "FADE_RANKS", "N,N-N,...");
   addVariable(*command, options.run, "--patience", "FADE_PATIENCE", "N");
@@ -104,7 +104,7 @@ int runCaptures(const CapturesOptions &options) {
   for (const std::string &folder : options.folders) {
     const std::vector<std::string> in = capturesIn(folder);
     if (in.empty()) {
-      complain(fmt::format("{}: there is no capture", folder));
+      complain(fmt::format("{}: no capture found", folder));
       all = false;
     }
     found.insert(found.end(), in.begin(), in.end());

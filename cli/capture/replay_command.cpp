@@ -51,7 +51,7 @@ void sayModel(const replay::Options &options) {
   std::fflush(stdout);
   const auto models = modelVersions(*capture, options.code);
   if (!models) {
-    complain(fmt::format("replay: no time by the model: {}", models.error().message()));
+    complain(fmt::format("replay: no modeled time: {}", models.error().message()));
     return;
   }
   if (options.json)
@@ -130,16 +130,16 @@ CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options) {
   command->add_option("folder", replay.folder, "a capture")->type_name("DIR")->required();
   command->add_flag(
       "--check", replay.check,
-      "compare the resulting memory with that after the captured dispatch; exit code 0 "
-      "equal, 1 differs, 2 could not run");
+      "compare memory afterwards with that after the captured dispatch; exit code 0 equal, "
+      "1 different, 2 could not run");
   command
       ->add_option_function<std::vector<std::string>>(
           "--tolerance",
           [&options](const std::vector<std::string> &texts) {
             options.tolerance = fmt::format("{}", fmt::join(texts, ","));
           },
-          "with --check: differences of floating-point numbers that do not count: up to N units in "
-          "the last place, or up to abs + rel * |expected|; may be repeated")
+          "with --check: accept differences of floating-point numbers of up to N units in the last "
+          "place, or up to abs + rel * |expected|; may be repeated")
       ->type_name("ulp=N|rel=X|abs=X,...")
       ->allow_extra_args(false);
   command
@@ -152,34 +152,35 @@ CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options) {
       ->add_option("-c,--code", replay.code,
                    "run the kernel of this code object instead of the captured one")
       ->type_name("FILE")
-      ->check([](const std::string &file) { return file.empty() ? "no file is given" : ""; }, "");
+      ->check([](const std::string &file) { return file.empty() ? "no file given" : ""; }, "");
   command->add_flag("--model,!--no-model", options.model,
-                    "with -c, without a card: also compare both versions by the model of their "
-                    "times, which takes a run of each on the software GPU (default: on)");
+                    "with -c, without a card: also compare modeled times of both versions; runs "
+                    "each on the software GPU (default: on)");
   command
       ->add_option("--change-inputs", replay.change_inputs,
-                   "with --check -c: compare the two versions on memory that was changed at random")
+                   "with --check -c: compare the two versions on randomly changed memory")
       ->type_name("SEED")
       ->check(CLI::Range(uint64_t{1}, UINT64_MAX));
   command->add_flag("--minimise", replay.minimise,
                     "write a smaller capture: only the pages that the kernel touches");
-  command->add_option("-o,--output", replay.output, "the folder for --minimise")->type_name("DIR");
+  command->add_option("-o,--output", replay.output, "folder for --minimise")->type_name("DIR");
   command
       ->add_option("--on", options.on,
                    "software: FADE's executor, without ROCm; gpu: through ROCr, on the card or, if "
-                   "there is none, on the software GPU (default: a card like that of the capture, "
-                   "if there is one, else software)")
+                   "there is none, on the software GPU (default: gpu if there is a card like that "
+                   "of the capture, else software)")
       ->type_name("software|gpu")
       ->check(CLI::IsMember({"software", "gpu"}));
   command->add_flag("--reserve-check", options.reserve_check,
-                    "only say whether the addresses of the capture are free for --on gpu");
+                    "only check whether the capture's addresses are free for --on gpu");
   command
       ->add_option("--workers", replay.workers, "threads of the executor (default: one per core)")
       ->type_name("N")
       ->check(CLI::Range(1u, 256u));
   command
-      ->add_option("--timeout", replay.timeout,
-                   "end a run of the kernel that takes longer: exit code 2 (default: none)")
+      ->add_option(
+          "--timeout", replay.timeout,
+          "time limit for one run of the kernel, exit code 2 if it takes longer (default: none)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 1e9));
   command->add_flag("--json", replay.json, "one JSON object per line");
@@ -194,7 +195,7 @@ int runReplay(ReplayOptions options) {
     if (!readTolerance(*options.tolerance, options.replay.tolerance))
       return mistake(fmt::format("--tolerance: '{}' is not of the form ulp=N, rel=X or abs=X",
                                  *options.tolerance));
-    if (!options.replay.check) return mistake("--tolerance is for --check");
+    if (!options.replay.check) return mistake("--tolerance needs --check");
   }
   if (options.replay.check && !options.replay.recopy && options.replay.iterations != 1)
     return mistake("--check compares memory after one run, but --no-recopy does not restore it "
@@ -202,10 +203,11 @@ int runReplay(ReplayOptions options) {
   if (std::isnan(options.replay.timeout))
     return mistake("--timeout: 'nan' is not a number of seconds");
   if (options.replay.minimise == options.replay.output.empty())
-    return mistake(options.replay.minimise ? "--minimise needs -o DIR" : "-o is for --minimise");
+    return mistake(options.replay.minimise ? "--minimise needs -o DIR" : "-o needs --minimise");
   if (options.replay.change_inputs != 0) {
-    if (options.replay.code.empty()) return mistake("--change-inputs compares two versions: -c");
-    if (options.on == "gpu") return mistake("--change-inputs is for the executor: --on software");
+    if (options.replay.code.empty())
+      return mistake("--change-inputs compares two versions: add -c FILE");
+    if (options.on == "gpu") return mistake("--change-inputs needs --on software");
     options.on = "software";
   }
   for (const char *word : {"full-vm", "reserve-check"})
@@ -218,11 +220,10 @@ int runReplay(ReplayOptions options) {
   if (found != std::vector{options.replay.folder} && !found.empty()) {
     std::erase_if(found, [](const std::string &path) { return !describeCapture(path); });
     if (found.empty())
-      return mistake(
-          fmt::format("{}: it is no capture, and there is none in it", options.replay.folder));
+      return mistake(fmt::format("{}: not a capture, and contains none", options.replay.folder));
   }
   if (found.size() > 1)
-    return mistake(fmt::format("{}: holds {} captures; name one of them, such as {}",
+    return mistake(fmt::format("{}: contains {} captures; name one of them, such as {}",
                                options.replay.folder, found.size(), found.front()));
   if (!found.empty()) options.replay.folder = found.front();
   const bool needs_hsa = options.reserve_check || wantsTools(options.run);

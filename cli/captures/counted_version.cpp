@@ -35,7 +35,7 @@ Result<ModeledVersions> modelVersions(const CaptureLine &capture, const std::str
   constexpr std::chrono::hours patience(1);
   constexpr double least = 0.01; // less is equal
   const TemporaryFolder folder;
-  if (!folder.isThere()) return Error::of("cannot make a temporary folder");
+  if (!folder.isThere()) return Error::of("cannot create a temporary folder");
   auto before = countVersion(capture, "", folder.path() + "/captured.jsonl", patience);
   if (!before) return std::move(before).error();
   auto after = countVersion(capture, code, folder.path() + "/other.jsonl", patience);

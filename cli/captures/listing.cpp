@@ -81,7 +81,7 @@ std::string capturesTable(const std::vector<CaptureLine> &lines) {
   for (const CaptureLine &line : lines)
     if (line.description.other_queues_busy != 0)
       text += fmt::format(
-          "{}: still busy while it was captured: {}; they may have changed its memory\n", line.path,
+          "{}: still running during the capture: {}; they may have changed its memory\n", line.path,
           capture::busyText(line.description));
   return text;
 }

@@ -42,12 +42,12 @@ std::string barrierAdvice(const FoundFinding &f) {
   if (before.empty() || behind.empty()) return "add __syncthreads() between the two accesses";
   const bool is_same_store = first.raw.pc == then.raw.pc && isKind(first, AccessKind::store);
   if (is_same_store)
-    return fmt::format("let one work-item store at {}, or each to a place of its own",
+    return fmt::format("let one work-item store at {}, or give each its own location",
                        lineText(f.place, f.place));
   if (first.shown.file == then.shown.file && first.shown.line < then.shown.line)
     return fmt::format("add __syncthreads() after {}, before {}", before, behind);
   if (before == behind && (isKind(first, AccessKind::store) == isKind(then, AccessKind::store)))
-    return fmt::format("let one work-item store at {}, or each to a place of its own", before);
+    return fmt::format("let one work-item store at {}, or give each its own location", before);
   if (before == behind)
     return fmt::format("use an atomic operation at {}, or add __syncthreads() between reading and "
                        "writing",
@@ -88,10 +88,10 @@ std::string betweenGroupsAdvice(const FoundFinding &f) {
   }
   if (f.place.shown.line != 0 && f.place.shown.line == f.other.shown.line &&
       isKind(f.place, AccessKind::store) && isKind(f.other, AccessKind::load))
-    return fmt::format("workgroups change the same place at {}: use an atomic operation",
+    return fmt::format("workgroups update the same location at {}: use an atomic operation",
                        lineText(f.place, f.place));
   if (isKind(f.place, AccessKind::store) && isKind(f.other, AccessKind::store))
-    return "workgroups run in any order: let each store to a place of its own, or use an atomic "
+    return "workgroups run in any order: let each store to its own location, or use an atomic "
            "operation";
   return "workgroups run in any order: use two kernels, or an atomic with __threadfence() before "
          "it and another one after it on the reading side";
@@ -123,10 +123,10 @@ std::string initAdvice(const FoundFinding &f) {
   const bool counts = isKind(f.place, AccessKind::atomic);
   switch (static_cast<AccessSpace>(f.raw.space)) {
   case AccessSpace::lds:
-    return counts ? "set it to 0 before the first atomic, then __syncthreads(): LDS holds what the "
-                    "workgroup before left"
-                  : "write all of it before it is read, then __syncthreads(): LDS holds what the "
-                    "workgroup before left";
+    return counts ? "set it to 0 before the first atomic, then __syncthreads(): LDS holds values "
+                    "that an earlier workgroup left"
+                  : "write all of it before it is read, then __syncthreads(): LDS holds values "
+                    "that an earlier workgroup left";
   case AccessSpace::scratch: return "give the variable a value where it is declared";
   default: break;
   }
@@ -151,11 +151,11 @@ std::string boundsAdvice(const FoundFinding &f) {
 
 std::string adviceOf(const FoundFinding &f) {
   switch (static_cast<Problem>(f.raw.problem)) {
-  case Problem::outside: return "look where the pointer comes from: it was never allocated";
+  case Problem::outside: return "check where the pointer comes from: it was never allocated";
   case Problem::gap: return boundsAdvice(f);
   case Problem::freed:
     if (f.allocation.api.ends_with("Async"))
-      return "free it behind the last launch that uses it, in the same stream or one that waits "
+      return "free it after the last launch that uses it, in the same stream or one that waits "
              "for it";
     return fmt::format("wait for the kernel before freeing (hipStreamSynchronize){}",
                        f.allocation.freed_by.line != 0
@@ -176,7 +176,7 @@ std::string adviceOf(const FoundFinding &f) {
   case Problem::race:
   case Problem::overlap: return raceAdvice(f);
   case Problem::lanes:
-    return "let one work-item store, each to a place of its own, or use an atomic operation";
+    return "let one work-item store, give each its own location, or use an atomic operation";
   case Problem::lost_update: return "use an atomic operation, such as atomicAdd";
   case Problem::divergent_barrier:
     return "move __syncthreads() out of the condition or loop that not all work-items take";
@@ -193,20 +193,22 @@ std::string adviceOf(const FoundFinding &f) {
     return f.raw.waves != 0
                ? "shuffle outside of the condition or loop, where all work-items take part, and "
                  "use the value inside"
-               : "do not use what comes from beyond the last work-item: compare the lane with the "
+               : "do not use values of lanes beyond the last work-item: compare the lane with the "
                  "number of work-items";
   case Problem::unwaited:
     if (f.other.source.find("asm") != std::string::npos &&
         f.place.instruction.find("_store") != std::string::npos)
-      return fmt::format("the compiler does not know that the load{} is under way, and moves its "
-                         "registers: wait in the same asm statement, or let the compiler load",
-                         f.other.shown.line != 0 ? " of " + lineText(f.other, f.place) : "");
+      return fmt::format(
+          "the compiler does not know that the load{} is still in flight, and moves its "
+          "registers: wait in the same asm statement, or let the compiler load",
+          f.other.shown.line != 0 ? " of " + lineText(f.other, f.place) : "");
     return "put the wait before the instruction";
-  case Problem::wait_states: return "put what is missing between the two instructions";
+  case Problem::wait_states:
+    return "put the missing wait states or instruction between the two instructions";
   case Problem::nan_born:
   case Problem::infinity_born:
-    return "look at the operands: test them before the operation, or keep the result only where "
-           "they are valid";
+    return "check the operands before the operation, or use the result only where they are "
+           "valid";
   case Problem::order:
     return fmt::format(
         "look for a race; to see it again: FADE_GPU_SCHEDULE={}:{} fadeprobe replay {} "
@@ -221,13 +223,13 @@ std::string adviceOf(const FoundFinding &f) {
     return "free it in the stream that uses it, or let the stream that frees it wait for the other "
            "one (hipEventRecord, hipStreamWaitEvent)";
   case Problem::used_early:
-    return "record an event behind hipMallocAsync, and let the stream that uses the memory wait "
+    return "record an event after hipMallocAsync, and let the stream that uses the memory wait "
            "for it (hipStreamWaitEvent)";
   case Problem::array_bounds: {
     const auto reach = static_cast<ArrayReach>(f.raw.waves);
     if (reach == ArrayReach::across || reach == ArrayReach::merged)
-      return fmt::format("{} has {} bytes: check the index, or how often the loop runs that was "
-                         "unrolled",
+      return fmt::format("{} has {} bytes: check the index, or the trip count of the unrolled "
+                         "loop",
                          f.rule, f.raw.limit);
     const uint64_t count = f.raw.place.size != 0 ? f.raw.limit / f.raw.place.size : 0;
     return fmt::format("{} has {} {}: check the index before the access", f.rule, count,

@@ -76,8 +76,8 @@ bool prepareReplay(const CheckOptions &options, const std::string &folder) {
 std::string captureOf(const CheckOptions &options) {
   const std::vector<std::string> found = capturesIn(options.capture);
   if (found.size() == 1) return found.front();
-  complain(found.empty() ? fmt::format("{}: there is no capture", options.capture)
-                         : fmt::format("{}: holds {} captures; name one of them, such as {}",
+  complain(found.empty() ? fmt::format("{}: no capture found", options.capture)
+                         : fmt::format("{}: contains {} captures; name one of them, such as {}",
                                        options.capture, found.size(), found.front()));
   return "";
 }
@@ -145,9 +145,9 @@ std::string summary(const FoundRun &run, std::size_t suppressed, const Known &kn
   if (!parts.empty()) text += " (" + parts + ")";
   text += fmt::format(" in {} dispatch{}", run.dispatches, run.dispatches == 1 ? "" : "es");
   if (known.findings) text += fmt::format("; {} in the baseline", known.findings);
-  if (known.gone) text += fmt::format("; {} of the baseline not found any more", known.gone);
+  if (known.gone) text += fmt::format("; {} of the baseline no longer found", known.gone);
   if (suppressed) text += fmt::format("; {} suppressed", suppressed);
-  if (run.lost) text += fmt::format("; {} occurrences of further ones were not kept", run.lost);
+  if (run.lost) text += fmt::format("; {} occurrences of other findings were not kept", run.lost);
   return text;
 }
 
@@ -190,18 +190,18 @@ void show(const CheckOptions &options, const FoundRun &run, std::size_t suppress
   const bool is_nothing = has_none && run.dispatches == 0;
   if (!is_nothing) complain("check: " + exactnessText(run.inexact));
   if (is_nothing && run.left_out)
-    complain(fmt::format("check: none of the {} dispatch{} was chosen (-k, -d), so nothing was "
+    complain(fmt::format("check: -k and -d chose none of the {} dispatch{}, so nothing was "
                          "checked",
                          run.left_out, run.left_out == 1 ? "" : "es"));
   else if (is_nothing && run.observer_version)
     complain(
         fmt::format("check: nothing was checked: the software GPU has version {} of the observer "
-                    "interface, libfadecheck.so version {}; use both of one FADE",
+                    "interface, libfadecheck.so version {}; install both from one FADE",
                     run.observer_version, FADE_OBSERVER_VERSION));
   else if (is_nothing && run.unreadable)
-    complain("check: there was no place to keep findings, so nothing was checked");
+    complain("check: no space to store findings, so nothing was checked");
   else if (is_nothing)
-    complain("check: no kernel was run, so nothing was checked");
+    complain("check: no kernel ran, so nothing was checked");
   else
     complain("check: " + summary(run, suppressed, known));
 }
@@ -220,7 +220,7 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
       ->type_name("FILE");
   command
       ->add_option("--timeout", options.timeout,
-                   "end a kernel that takes longer, and say where its waves are (default: only "
+                   "stop a kernel that takes longer, and report where its waves are (default: only "
                    "when no wave makes progress)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 1e9));
@@ -233,14 +233,14 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
   command
       ->add_option("--schedules", options.schedules,
                    "run a capture, or dispatches captured in a second run of the application, in N "
-                   "other orders of waves and workgroups, from --seed on, and compare results")
+                   "other orders of waves and workgroups, and compare results (first seed: --seed)")
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000));
   command->add_option("--json", options.json, "write the findings as JSON lines; - is stdout")
       ->type_name("FILE");
   command
       ->add_option("-o,--output", options.output,
-                   "folder of a run: findings of each process and rank go into it (show all with "
+                   "folder for the findings of each process and rank (show all with "
                    "fadeprobe check DIR)")
       ->type_name("DIR");
   command->add_option("--report", options.report, "write the findings as an HTML report, one file")
@@ -259,10 +259,9 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
       ->type_name("N")
       ->check(CLI::Range(0, 1'000'000'000));
   command
-      ->add_option(
-          "--suppress", options.suppress,
-          "file of findings to leave out: a check or *, and regular expressions for kernel "
-          "and place, on each line")
+      ->add_option("--suppress", options.suppress,
+                   "file of known findings to suppress: on each line a check or *, and regular "
+                   "expressions for kernel and place")
       ->type_name("FILE");
   command
       ->add_option("--baseline", options.baseline,
@@ -287,21 +286,21 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
 int runCheck(CheckOptions options, std::vector<std::string> application) {
   const bool of_capture = !options.capture.empty();
   if (application.empty() != of_capture) {
-    complain(of_capture ? "either a capture or an application is checked, not both"
+    complain(of_capture ? "expected a capture or an application, not both"
                         : "no application given: fadeprobe check [options] -- application "
                           "[arguments], or fadeprobe check CAPTURE");
     return kUsageError;
   }
   if (!of_capture && !options.code.empty()) {
-    complain("--code is for captures");
+    complain("--code needs a capture");
     return kUsageError;
   }
   if (!of_capture && options.schedules && !options.output.empty()) {
-    complain("--schedules and -o: orders are tried of one process; leave one of them out");
+    complain("--schedules checks one process and cannot be combined with -o");
     return kUsageError;
   }
   if (of_capture && !options.output.empty()) {
-    complain("-o is for applications: findings of a capture are written with --json");
+    complain("-o needs an application; use --json for the findings of a capture");
     return kUsageError;
   }
   if (of_capture && isCheckedRun(options.capture)) return showRunFindings(options);
@@ -322,13 +321,13 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
   }
   if (options.timeout > 0 && !known.has(checks::Check::hang)) {
     if (!of_capture) {
-      complain("--timeout needs the check hang");
+      complain("--timeout needs hang in --checks");
       return kUsageError;
     }
     application.insert(application.end(), {"--timeout", fmt::format("{}", options.timeout)});
   }
   if (options.run.gpu == "real") {
-    complain("--gpu real: checks are made on the software GPU");
+    complain("--gpu real: checks run on the software GPU only");
     return kUsageError;
   }
   Suppressions suppressions;
@@ -361,7 +360,7 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
   if (!options.output.empty() && !(launch = RunLaunch::begin(options.output))) return kUsageError;
   TemporaryFolder folder("fade-check"); // where the application's processes leave what they find
   if (!folder.isThere()) {
-    complain("check: cannot make a folder for temporary files");
+    complain("check: cannot create a folder for temporary files");
     return 1;
   }
   const std::vector<std::string> environment = currentEnvironment();

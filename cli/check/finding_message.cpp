@@ -269,7 +269,7 @@ std::string messageOf(const FoundFinding &f) {
                        f.rule, memoryText(f));
   case Problem::order:
     return f.raw.limit == 0
-               ? fmt::format("the result is not the captured one in the usual order either: {}",
+               ? fmt::format("the result differs from the captured one even in the usual order: {}",
                              f.kernel)
                : fmt::format("{} of {} orders of waves and workgroups give another result: {}; "
                              "seed {}, {} switch{}",

@@ -17,17 +17,17 @@ using checks::Check;
 
 /// What is wrong with each check's findings, for the list of rules.
 constexpr std::array<const char *, static_cast<std::size_t>(Check::count)> kRules = {
-    "access to memory that is not the kernel's",
-    "memory that is read before anything has written it",
-    "accesses of different waves that nothing orders",
+    "out-of-bounds access, or access to freed memory",
+    "read of uninitialized memory",
+    "data race",
     "barrier that not all work-items reach",
-    "register that is used before its load was waited for",
-    "instruction that comes too early behind another one",
+    "register used before its load has completed (missing s_waitcnt)",
+    "missing wait states between two instructions",
     "device memory that is never freed",
-    "waves that wait for something that does not come",
-    "NaN or infinity that is born and stored",
-    "value that is lost: too large for its type, or a denormal that is flushed",
-    "order that rests on the size of a wave",
+    "hang: waves wait for an event that never happens",
+    "NaN or infinity that is computed and stored",
+    "lost value: overflow in a conversion, or a denormal flushed to 0",
+    "synchronization that depends on the wave size",
     "result that depends on the order of waves and workgroups"};
 static_assert(kRules.back() != nullptr);
 

@@ -60,7 +60,7 @@ std::string wakerText(const FoundFinding &f) {
   case Writer::ended: return by + ", whose wave has ended";
   case Writer::same_wave: return by + ", of the same wave";
   case Writer::waits: return fmt::format("{}, whose wave is at {} now", by, lineOfWait(f.between));
-  default: return by.empty() ? "who wrote there is not known" : by;
+  default: return by.empty() ? "its writer is unknown" : by;
   }
 }
 
@@ -88,14 +88,14 @@ struct Waker {
 Waker wakerOf(const FoundFinding &f) {
   const auto problem = static_cast<Problem>(f.raw.problem);
   if (problem == Problem::at_barrier && f.raw.other.pc) return {lineOfWait(f.other), ""};
-  if (problem == Problem::at_global_barrier) return {"", "workgroups that have not come"};
+  if (problem == Problem::at_global_barrier) return {"", "workgroups that have not arrived"};
   if (problem != Problem::polls) return {};
   switch (writerOf(f)) {
-  case Writer::nobody: return {"", "nobody has written it"};
+  case Writer::nobody: return {"", "never written"};
   case Writer::ended: return {"", "written by a wave that has ended"};
   case Writer::same_wave: return {"", "another lane of the same wave"};
   case Writer::waits: return {lineOfWait(f.between), ""};
-  default: return {"", "not known who wrote it"};
+  default: return {"", "unknown writer"};
   }
 }
 
@@ -149,28 +149,30 @@ std::string hangAdvice(const FoundFinding &hang) {
     return [=](const FoundFinding &f) { return static_cast<Problem>(f.raw.problem) == problem; };
   };
   if (has(written(Writer::same_wave)))
-    return "lanes of a wave run in step: the one that has the lock does not get on while others of "
-           "its wave try; do the work inside of the loop, where the lock was taken, or let one "
+    return "lanes of a wave run in lockstep: the one that holds the lock cannot continue while "
+           "others "
+           "of its wave spin; do the work inside the loop, where the lock was taken, or let one "
            "lane take it for all";
   if (has(written(Writer::ended)))
-    return "whoever wrote it last has ended: it has to write once more, such as to give the lock "
-           "back on every path";
+    return "its last writer has ended: it has to write once more, for example release the lock on "
+           "every path";
   if (has(is_at(Problem::at_barrier)))
-    return "a wave waits for others at a barrier, and they wait for something else: all must come "
-           "to the same barriers";
+    return "a wave waits for others at a barrier, and they wait for something else: all must reach "
+           "the same barriers";
   if (has(written(Writer::waits)))
-    return "waves wait for each other: take locks in the same order, and give one back before "
+    return "waves wait for each other: take locks in the same order, and release one before "
            "waiting for another";
   if (has(is_at(Problem::at_global_barrier)))
-    return "all workgroups must come to the grid's barrier, and all must fit on the GPU at once "
+    return "all workgroups must reach the grid's barrier, and all must fit on the GPU at once "
            "(hipLaunchCooperativeKernel)";
   if (has(written(Writer::unknown)))
-    return "look for who writes there: a lock has to be given back on every path, and a flag set "
+    return "find the code that writes it: a lock has to be released on every path, and a flag set "
            "by a wave that does not itself wait";
   if (has(written(Writer::nobody)))
-    return "look for who should write it: a workgroup that has not begun, a kernel behind this one "
-           "in the stream, or the host";
-  return "look at the condition of the loop";
+    return "find the code that should write it: a workgroup that has not started, a later kernel "
+           "in "
+           "the stream, or the host";
+  return "check the condition of the loop";
 }
 
 } // namespace fade::cli

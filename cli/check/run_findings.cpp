@@ -204,7 +204,7 @@ int showRunFindings(const CheckOptions &options) {
   if (!options.sarif.empty() || !options.junit.empty() || !options.suppress.empty() ||
       !options.code.empty() || options.schedules) {
     complain("check of the folder of a run: only --max, --json, --report, --baseline and "
-             "--error-exitcode apply; give the others when the application is checked");
+             "--error-exitcode apply; use the others when checking the application");
     return kUsageError;
   }
   const std::optional<Baseline> baseline = Baseline::of(options.baseline);
@@ -217,7 +217,7 @@ int showRunFindings(const CheckOptions &options) {
     else
       run.problems.push_back(process.error().message());
   }
-  for (const std::string &problem : run.problems) complain("left out: " + problem);
+  for (const std::string &problem : run.problems) complain("skipped: " + problem);
   const std::vector<const Merged *> all = inOrder(run);
   std::vector<const Merged *> order; // what is new
   for (const Merged *merged : all)
@@ -235,7 +235,7 @@ int showRunFindings(const CheckOptions &options) {
       run.processes == 1 ? "" : "es", run.ranks.empty() ? "" : ", ranks ", rankList(run.ranks));
   if (known != 0) text += fmt::format("; {} in the baseline", known);
   if (baseline->size() > known)
-    text += fmt::format("; {} of the baseline not found any more", baseline->size() - known);
+    text += fmt::format("; {} of the baseline no longer found", baseline->size() - known);
   complain(text);
   const std::string lines = jsonLines(all, options.most); // the next baseline
   bool is_written = options.json.empty() || writeFile(options.json, lines);

@@ -113,7 +113,7 @@ std::vector<FoundFinding> tryOrdersOf(const OrdersOfApplication &wanted) {
   std::error_code error;
   TemporaryFolder folder("fade-schedules");
   if (!folder.isThere()) {
-    complain("check: --schedules: cannot make a folder for captures");
+    complain("check: --schedules: cannot create a folder for captures");
     return findings;
   }
   captureInto(folder.path(), wanted);
@@ -135,7 +135,7 @@ std::vector<FoundFinding> tryOrdersOf(const OrdersOfApplication &wanted) {
       captures.size(), captures.size() == 1 ? "" : "es", megabytes, tried, different);
   if (failed) said += fmt::format(", {} failed", failed);
   if (tried < wanted.count * captures.size())
-    said += fmt::format("; {} were left out, because ten minutes are over",
+    said += fmt::format("; {} were skipped after the limit of ten minutes",
                         wanted.count * captures.size() - tried);
   if (!findings.empty()) {
     folder.keep();

@@ -36,7 +36,7 @@ Result<Suppressions> Suppressions::read(const std::string &path) {
     if (check != "*")
       if (const auto problem = checks::readChecks(check, known)) return wrong(*problem);
     if (kernel.empty() || !rest.empty())
-      return wrong("expected a check, a kernel and, if wanted, a place");
+      return wrong("expected a check, a kernel and optionally a place");
     auto kernels = readExpression(kernel), places = readExpression(place);
     for (const auto *read : {&kernels, &places})
       if (!*read) return wrong(read->error().what);

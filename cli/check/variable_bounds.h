@@ -1,6 +1,6 @@
 // memory: accesses that begin in a variable of the code object and reach beyond its end.
 //
-// Compilers make one instruction of accesses to neighbouring elements, such as those of an unrolled
+// Compilers make one instruction of accesses to neighboring elements, such as those of an unrolled
 // loop over a __constant__ array, but never one of accesses to two variables: what they do not know
 // is where variables lie. So the machine code alone says which variable is meant.
 #pragma once

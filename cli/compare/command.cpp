@@ -107,15 +107,15 @@ CLI::App *addDiffCommand(CLI::App &app, DiffOptions &options) {
       ->expected(0, 2);
   command->add_option("--json", options.json, "write the difference as JSON lines; - is stdout")
       ->type_name("FILE");
-  command->add_option("--report", options.html, "write a page, one HTML file")->type_name("FILE");
+  command->add_option("--report", options.html, "write an HTML page, one file")->type_name("FILE");
   command->add_option("-k,--kernels", options.kernels, "regular expression on demangled names")
       ->type_name("REGEX");
-  command->add_option("--least", options.least, "the smallest change that counts, in percent")
+  command->add_option("--least", options.least, "smallest change to report, in percent")
       ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   command->add_flag("--all", options.all, "also show what is unchanged");
-  command->add_option("--gpu", options.gpu, "for two commands: as for a run")
+  command->add_option("--gpu", options.gpu, "for two commands: the GPU, as for a run")
       ->type_name("auto|real|gfx...");
   command->add_flag("--exact", options.exact,
                     "for two commands: record all workgroups of all dispatches (default: "
@@ -129,10 +129,10 @@ int runDiff(const DiffOptions &options, const std::vector<std::string> &commands
   if (has_commands) {
     const auto middle = std::ranges::find(commands, "--");
     if (middle == commands.end() || middle == commands.begin() || middle + 1 == commands.end())
-      return diffUsage("two commands are compared");
-    if (!options.files.empty()) return diffUsage("files or commands, not both");
+      return diffUsage("expected two commands");
+    if (!options.files.empty()) return diffUsage("expected files or commands, not both");
   } else if (options.files.size() != 2) {
-    return diffUsage("two runs are compared");
+    return diffUsage("expected two runs");
   }
   std::optional<Expression> kernels;
   if (!options.kernels.empty()) {

@@ -88,10 +88,10 @@ std::string unitTable(const Pair &kernel, const ModeledRuns &runs) {
   };
   for (std::size_t i = 0; i < profile::kLimits; ++i)
     add(profile::nameOf(static_cast<profile::Limit>(i)), a->time.ns[i], b->time.ns[i]);
-  add("beginning and end", a->time.launch_ns, b->time.launch_ns);
+  add("start and end", a->time.launch_ns, b->time.launch_ns);
   return fmt::format(
-      "<details open><summary>Time by the model, of a dispatch: the longest of these, "
-      "and beginning and end</summary>\n<div class=scroll><table class=units><tr>"
+      "<details open><summary>Modeled time of a dispatch: the longest of these, plus "
+      "start and end</summary>\n<div class=scroll><table class=units><tr>"
       "<th>busy<th class=n>before<th class=n>after</tr>\n{}</table></div></details>\n",
       rows);
 }

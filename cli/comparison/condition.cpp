@@ -68,7 +68,7 @@ Status addFilter(Condition &to, const std::string &filter) {
   const std::string value = equals == std::string::npos ? "" : filter.substr(equals + 1);
   if (value.empty()) return mistake(to.text, fmt::format("'{}' is not NAME=VALUE", filter));
   if (name == "cause" && !to.isOfFindings())
-    return mistake(to.text, "only the gain of findings has a cause");
+    return mistake(to.text, "only gain can be filtered by cause");
   if (name == "kernel" || name == "file" || name == "cause") {
     auto read = expression(to.text, value);
     if (!read) return std::move(read).error();
@@ -83,7 +83,7 @@ Status addFilter(Condition &to, const std::string &filter) {
     const auto end = value.data() + value.size();
     const auto [at, error] = std::from_chars(value.data(), end, number);
     if (at != end || error != std::errc() || number == 0)
-      return mistake(to.text, fmt::format("'{}' is no line number", value));
+      return mistake(to.text, fmt::format("'{}' is not a line number", value));
     to.line = number;
   } else if (name == "op") {
     if (value != "load" && value != "store" && value != "atomic")
@@ -93,15 +93,15 @@ Status addFilter(Condition &to, const std::string &filter) {
     return mistake(to.text, fmt::format("'{}' is not kernel, file, line, op or cause", name));
   }
   if (to.of_kernel && name != "kernel")
-    return mistake(to.text, fmt::format("a kernel as a whole has no {}{}", name,
-                                        to.isRegress() ? "; use lines.regress" : ""));
+    return mistake(to.text, fmt::format("a condition on whole kernels cannot be filtered by {}{}",
+                                        name, to.isRegress() ? "; use lines.regress" : ""));
   return Done{};
 }
 
 /// Commas separate filters; within a regular expression they do so only in front of a filter's
 /// name.
 Status addFilters(Condition &to, std::string_view text) {
-  if (text.empty()) return mistake(to.text, "there is no filter behind the @");
+  if (text.empty()) return mistake(to.text, "expected a filter after @");
   while (!text.empty()) {
     std::size_t end = text.size();
     for (const std::string_view next : {",kernel=", ",file=", ",line=", ",op=", ",cause="})
@@ -116,7 +116,7 @@ Status parseRegress(Condition &to, std::string_view rest) {
   std::optional<double> number = takeNumber(rest);
   if (!number || *number < 0 || !rest.starts_with("%:") || rest.size() == 2 ||
       to.comparison != Comparison::more)
-    return mistake(to.text, "regressions are written regress>5%:BASELINE");
+    return mistake(to.text, "expected regress>5%:BASELINE");
   to.of_kernel = to.regress != Regress::lines;
   to.limit = *number / 100;
   to.baseline = rest.substr(2);
@@ -128,7 +128,7 @@ Status parseLimit(Condition &to, std::string_view rest) {
   const std::optional<double> factor = number ? factorOf(to.metric, rest) : std::nullopt;
   if (!factor)
     return mistake(to.text,
-                   fmt::format("no limit behind the {}: a number{}", infoOf(to.metric).name,
+                   fmt::format("no limit for {}: expected a number{}", infoOf(to.metric).name,
                                infoOf(to.metric).is_share ? ", or percent"
                                : to.metric == Metric::time || to.metric == Metric::model_time
                                    ? " of ns, us, ms or s"
@@ -191,11 +191,11 @@ Result<Condition> Condition::parse(const std::string &text) {
   Condition condition;
   condition.text = text;
   const std::size_t at = text.find_first_of("<>=!");
-  if (at == std::string::npos) return mistake(text, "it compares nothing: METRIC<NUMBER");
+  if (at == std::string::npos) return mistake(text, "no comparison: expected METRIC<NUMBER");
   const Sign *found = nullptr;
   for (const Sign &sign : kSigns)
     if (!found && text.compare(at, std::strlen(sign.text), sign.text) == 0) found = &sign;
-  if (!found) return mistake(text, "the signs are < <= > >= == !=");
+  if (!found) return mistake(text, "expected one of < <= > >= == !=");
   condition.comparison = found->comparison;
   const std::size_t begin = at + std::strlen(found->text);
   const std::string name = trimmed(text.substr(0, at));
@@ -252,8 +252,7 @@ std::string whyNothing(const Condition &condition, const std::vector<Subject> &r
     return !condition.kernel || condition.kernel->isIn(subject.kernel);
   });
   if (!has_kernel)
-    return fmt::format("{}: no kernel has such a name; there {} {}{}", nothing,
-                       count == 1 ? "is" : "are", names,
+    return fmt::format("{}: no kernel has such a name; the run has {}{}", nothing, names,
                        count > 3 ? fmt::format(" and {} more", count - 3) : "");
   const bool has_twins = std::ranges::any_of(
       log.dispatches, [](const report::Dispatch &d) { return !d.ranAsCompiled(); });

@@ -50,7 +50,7 @@ std::optional<Guard> Guard::of(const GuardOptions &options) {
   for (const auto &[file, name] :
        {std::pair(&options.junit, "--junit"), {&options.sarif, "--sarif"}})
     if (!file->empty() && options.conditions.empty()) {
-      complain(fmt::format("{} shows the outcome of --fail-if: add --fail-if CONDITION", name));
+      complain(fmt::format("{} needs --fail-if CONDITION", name));
       return std::nullopt;
     }
   for (const std::string &text : options.conditions) {

@@ -104,12 +104,12 @@ const std::array<MetricInfo, kMetrics> &metrics() {
       {Metric::waiting, "waiting", "waiting lanes per execution", "waiting lanes per dispatch",
        false, -1, false},
       {Metric::lane_share, "lane_share", nullptr, "of the lanes are active", true, 1, false},
-      {Metric::executions, "executions", "executions per dispatch",
-       "executions of blocks per dispatch", false, 0, false},
-      {Metric::instructions, "instructions", nullptr, "instructions of waves per dispatch", false,
-       -1, false},
+      {Metric::executions, "executions", "executions per dispatch", "block executions per dispatch",
+       false, 0, false},
+      {Metric::instructions, "instructions", nullptr, "wave instructions per dispatch", false, -1,
+       false},
       {Metric::time, "time", nullptr, "median of a dispatch", false, -1, false},
-      {Metric::model_time, "model_time", nullptr, "of a dispatch, by the model", false, -1, false},
+      {Metric::model_time, "model_time", nullptr, "modeled time of a dispatch", false, -1, false},
       {Metric::dispatches, "dispatches", nullptr, "dispatches", false, 0, false},
       {Metric::gain, "gain", "to gain", "to gain", true, -1, false},
   }};
@@ -120,7 +120,7 @@ const MetricInfo &infoOf(Metric metric) { return metrics()[static_cast<std::size
 
 std::string Subject::place() const {
   if (is_kernel || (file.empty() && !cause.empty())) return kernel;
-  const std::string name = file.empty() ? "unknown place" : file.substr(file.rfind('/') + 1);
+  const std::string name = file.empty() ? "unknown location" : file.substr(file.rfind('/') + 1);
   const std::string what = op.empty() ? "" : " " + op;
   return line == 0 ? name + what : fmt::format("{}:{}{}", name, line, what);
 }

@@ -58,7 +58,7 @@ std::string amount(CostKind kind, double value) {
 
 const char *wordsOf(CostKind kind) {
   return kind == CostKind::modeled        ? " by the model"
-         : kind == CostKind::instructions ? " instructions of waves"
+         : kind == CostKind::instructions ? " wave instructions"
                                           : "";
 }
 

@@ -66,12 +66,12 @@ Status parseRunLimit(RunCondition &to, const RunMetricInfo &info, std::string_vi
   if (error != std::errc() || !std::isfinite(number) || number < 0 ||
       (is_regress && (!is_percent || !rest.starts_with(':') || rest.size() == 1 ||
                       to.base.comparison != Comparison::more)))
-    return runMistake(to.base.text, is_regress ? "regressions are written regress>5%:FOLDER"
-                                               : "there is no number to compare with");
+    return runMistake(to.base.text, is_regress ? "expected regress>5%:FOLDER"
+                                               : "expected a number to compare with");
   if (is_regress) {
     to.base.baseline = rest.substr(1);
   } else if (!rest.empty() || (is_percent && !info.is_share)) {
-    return runMistake(to.base.text, fmt::format("'{}' is no unit of {}",
+    return runMistake(to.base.text, fmt::format("'{}' is not a unit of {}",
                                                 is_percent ? "%" : std::string(rest), info.name));
   }
   to.base.limit = is_percent ? number / 100 : number;
@@ -216,11 +216,11 @@ Result<RunCondition> RunCondition::parse(const std::string &text) {
   RunCondition condition;
   condition.base.text = text;
   const std::size_t at = text.find_first_of("<>=!");
-  if (at == std::string::npos) return runMistake(text, "it compares nothing: METRIC>NUMBER");
+  if (at == std::string::npos) return runMistake(text, "no comparison: expected METRIC>NUMBER");
   const auto sign = std::ranges::find_if(kRunSigns, [&](const RunSign &one) {
     return std::string_view(text).substr(at).starts_with(one.text);
   });
-  if (sign == kRunSigns.end()) return runMistake(text, "the signs are < <= > >= == !=");
+  if (sign == kRunSigns.end()) return runMistake(text, "expected one of < <= > >= == !=");
   condition.base.comparison = sign->comparison;
   std::string name = text.substr(0, at);
   std::erase(name, ' ');
@@ -230,7 +230,7 @@ Result<RunCondition> RunCondition::parse(const std::string &text) {
     for (const RunMetricInfo &one : kRunMetrics)
       names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
     return runMistake(
-        text, fmt::format("'{}' is none of {}, which a run of many processes has", name, names));
+        text, fmt::format("'{}' is not a metric of a run of many processes: {}", name, names));
   }
   condition.metric = info->metric;
   if (condition.metric == RunMetric::regress)
@@ -248,7 +248,7 @@ Result<RunCondition> RunCondition::parse(const std::string &text) {
   if (end == text.size()) return condition;
   if (info->metric != RunMetric::kernel_imbalance &&
       (info->metric != RunMetric::regress || condition.base.regress == Regress::run))
-    return runMistake(text, fmt::format("{} has no filter on kernels", info->name));
+    return runMistake(text, fmt::format("{} cannot be filtered by kernel", info->name));
   auto read = readExpression(text.substr(end + filter.size()));
   if (!read) return runMistake(text, read.error().what);
   condition.base.kernel = *std::move(read);
@@ -278,7 +278,7 @@ Outcome judge(const RunCondition &condition, const host_trace::Run &run,
   }
   if (outcome.looked_at == 0)
     outcome.nothing = units.size() < 2 && !condition.base.isRegress()
-                          ? "no measurement matches: there is one rank only"
+                          ? "no measurement matches: the run has one rank only"
                           : "no measurement matches: no kernel with such a name, or none in common";
   return outcome;
 }
@@ -295,12 +295,11 @@ std::optional<RunGuard> RunGuard::of(const GuardOptions &options) {
   RunGuard guard;
   guard.options_ = options;
   if (!options.findings.empty())
-    return failed("--findings is for one process: give the report.jsonl of its folder");
+    return failed("--findings needs one process: name the report.jsonl of its folder");
   for (const auto &[file, name] :
        {std::pair(&options.junit, "--junit"), {&options.sarif, "--sarif"}})
     if (!file->empty() && options.conditions.empty())
-      return failed(
-          fmt::format("{} shows the outcome of --fail-if: add --fail-if CONDITION", name));
+      return failed(fmt::format("{} needs --fail-if CONDITION", name));
   for (const std::string &text : options.conditions) {
     auto condition = compare::RunCondition::parse(text);
     if (!condition) return failed(condition.error().message());

@@ -102,13 +102,12 @@ Words flagsFor(const std::string &plugin, const Words &command) {
 } // namespace
 
 CLI::App *addFlagsCommand(CLI::App &app, CompileOptions &options) {
-  CLI::App *command =
-      app.add_subcommand("flags", "print the flags with which clang instruments kernels");
-  command->add_option("compiler", options.compiler, "the compiler they are for")
+  CLI::App *command = app.add_subcommand("flags", "print the clang flags that instrument kernels");
+  command->add_option("compiler", options.compiler, "the compiler to print them for")
       ->capture_default_str()
       ->type_name("CLANG");
   command->add_flag("--handler", options.for_handler,
-                    "print the flags with which a handler is compiled instead");
+                    "print the flags that compile a handler instead");
   return command;
 }
 
@@ -117,9 +116,9 @@ CLI::App *addCcCommand(CLI::App &app, CompileOptions &options) {
       app.add_subcommand("cc", "compile with instrumented kernels: fadeprobe cc -- clang++ ...");
   command
       ->add_option("--instrument", options.instrument,
-                   "modes, kernels and places: 'accesses;kernels=REGEX;scope=FILE:10-40' (default: "
-                   "'summary;blocks': all that a report shows, and numbers without a stream where "
-                   "they are enough; before LLVM 17 'accesses;blocks')")
+                   "modes, kernels and source lines: 'accesses;kernels=REGEX;scope=FILE:10-40' "
+                   "(default: 'summary;blocks', all that a report shows; before LLVM 17 "
+                   "'accesses;blocks')")
       ->type_name("OPTIONS");
   return command;
 }

@@ -97,7 +97,7 @@ std::string noPluginFor(const Compiler &compiler, const std::vector<Plugin> &plu
                         compiler.root.empty() ? "/opt/rocm/llvm" : compiler.root);
   return fmt::format("{} is '{}', and no plugin was built for it ({}): {}", compiler.program,
                      compiler.line,
-                     others.empty() ? "there is none at all" : "there are: " + others, cure);
+                     others.empty() ? "no plugin is installed" : "installed: " + others, cure);
 }
 
 } // namespace fade::cli

@@ -72,7 +72,7 @@ int fix(const DoctorOptions &options, const doctor::Tree &tree,
   for (const std::string &command : plan->commands) text += fmt::format("then: {}\n", command);
   if (auto status = doctor::writeFixes(tree, std::move(*plan)); !status)
     return refuse(status.error());
-  return say(text + "to take it back: fadeprobe doctor --fix --revert\n");
+  return say(text + "to undo: fadeprobe doctor --fix --revert\n");
 }
 
 /// The rules of findings, to be compared.
@@ -111,7 +111,8 @@ int collectTo(const std::string &target, const doctor::Tree &tree, const std::st
   if (!problem.empty()) return refuse(Error::of(problem));
   for (const std::string &path : collected->missing)
     complain(fmt::format("doctor: not copied: {}", printable(path)));
-  if (!is_same) complain("doctor: --root on the copy does not find the same as here");
+  if (!is_same)
+    complain("doctor: the diagnosis of the copy (--root) differs from that of this machine");
   return say(fmt::format("{} files with {} in {}\n", collected->files, bytesText(collected->bytes),
                          target));
 }
@@ -180,7 +181,7 @@ CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
   command
       ->add_option(
           "--deaths", options.deaths,
-          "fault reports of earlier runs (--deaths, FADE_DEATHS): explain them by the rules")
+          "explain the fault reports of earlier runs (written with --deaths or FADE_DEATHS)")
       ->type_name("FILE");
   command
       ->add_option("--collect", options.collect,
@@ -239,7 +240,7 @@ int runDoctor(const DoctorOptions &options, const std::vector<std::string> &appl
     return kDoctorFailed;
   }
   if (isSoftwareGpu(options) && options.probe.empty()) {
-    complain("doctor: --gpu is for --probe");
+    complain("doctor: --gpu needs --probe");
     return kDoctorFailed;
   }
   const auto rules = readRules(options.rules);

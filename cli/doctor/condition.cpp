@@ -64,7 +64,7 @@ Condition Condition::read(const Json &json, std::span<const std::string> kinds, 
   if (depth > kDeepest) throw std::invalid_argument("conditions are nested too deeply");
   Condition condition;
   const auto readAll = [&](const Json &list, std::span<const std::string> known) {
-    if (!list.isList()) throw std::invalid_argument("a list of conditions is expected");
+    if (!list.isList()) throw std::invalid_argument("expected a list of conditions");
     for (const Json &one : list.list()) condition.children_.push_back(read(one, known, depth + 1));
   };
   if (json.isList()) {
@@ -87,20 +87,21 @@ Condition Condition::read(const Json &json, std::span<const std::string> kinds, 
     condition.kind_ = Kind::none;
     condition.record_ = json.at("none").text();
     if (!isKind(condition.record_) || json.size() != (json.contains("when") ? 2 : 1))
-      throw std::invalid_argument("none: a kind of record, and when");
+      throw std::invalid_argument("none: expected a kind of record and when");
     std::vector<std::string> more(kinds.begin(), kinds.end());
     more.push_back(condition.record_);
     if (json.contains("when")) readAll(json.at("when"), more);
     return condition;
   }
   if (!json.contains("fact") || json.size() != 2)
-    throw std::invalid_argument("a condition has a fact and one test");
+    throw std::invalid_argument("expected a fact and one test");
   condition.kind_ = Kind::fact;
   const std::string fact = json.at("fact").text();
   const auto dot = fact.find('.');
   condition.record_ = fact.substr(0, dot);
   if (dot == fact.npos || std::ranges::find(kinds, condition.record_) == kinds.end())
-    throw std::invalid_argument(fmt::format("'{}' is not a fact of what the rule is for", fact));
+    throw std::invalid_argument(
+        fmt::format("'{}' is not a fact of the rule's kind of record", fact));
   condition.name_ = fact.substr(dot + 1);
   constexpr std::array<std::pair<std::string_view, Test>, 12> tests = {
       {{"is", Test::is},
@@ -125,7 +126,7 @@ Condition Condition::read(const Json &json, std::span<const std::string> kinds, 
     else if (value.isText())
       condition.values_.push_back(value.text());
     else if (!value.is(Json::Type::boolean) || !value.boolean())
-      throw std::invalid_argument(fmt::format("'{}' is not a text", key));
+      throw std::invalid_argument(fmt::format("'{}' is not a string", key));
     const bool needs_value = condition.test_ != Test::known && condition.test_ != Test::unknown;
     if (needs_value == condition.values_.empty() || (value.isList() && key != "in"))
       throw std::invalid_argument(fmt::format("'{}' has a wrong value", key));

@@ -134,7 +134,8 @@ bool addDeathsOf(const std::string &path, doctor::Diagnosis &diagnosis) {
 int runAndExplain(const DoctorOptions &options, const doctor::RuleSet &rules,
                   const std::vector<std::string> &application) {
   if (!options.root.empty() || !options.probe.empty() || options.fix || !options.deaths.empty())
-    return refuse(Error::of("--root, --probe, --fix and --deaths do not go with an application"));
+    return refuse(
+        Error::of("--root, --probe, --fix and --deaths cannot be combined with an application"));
   if (options.json)
     return refuse(
         Error::of("--json would be mixed with the application's output: use --save FILE"));

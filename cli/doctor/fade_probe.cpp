@@ -181,8 +181,8 @@ variablesOf(const Run &run, const ProbeOptions &options, const std::string &libf
 std::string costOf(const std::string &report, std::optional<double> plain) {
   const Seen seen = readLines(report);
   std::string text =
-      fmt::format("{} records, {} bytes, all as they must be",
-                  seen.dispatch->at("records").number(), seen.dispatch->at("bytes").number());
+      fmt::format("{} records, {} bytes, all correct", seen.dispatch->at("records").number(),
+                  seen.dispatch->at("bytes").number());
   const auto time = durationIn(report);
   if (time && plain && *plain > 0)
     text += fmt::format("; {:.3g} ms instead of {:.3g} ms", *time, *plain);
@@ -192,9 +192,10 @@ std::string costOf(const std::string &report, std::optional<double> plain) {
 /// Why a run through HIP left no dispatch, where one through HSA did: what a user would see, too.
 std::string whyNothingThroughHip(const std::string &report) {
   if (report.empty())
-    return "HIP ran the kernel, and the runtime did not load libfade.so (HSA_TOOLS_LIB)";
+    return "HIP ran the kernel, but the runtime did not load libfade.so (HSA_TOOLS_LIB)";
   if (report.find("\"dispatch\"") == report.npos)
-    return "HIP ran the kernel, and FADE saw no dispatch: HIP makes its queues in a way that this "
+    return "HIP ran the kernel, but FADE saw no dispatch: HIP creates its queues in a way that "
+           "this "
            "FADE does not know";
   return "";
 }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kLargestFile = 1 << 20;
 constexpr const char *kHead = "# Written by fadeprobe doctor --fix --write; "
-                              "fadeprobe doctor --fix --revert takes it back.\n";
+                              "fadeprobe doctor --fix --revert undoes it.\n";
 struct FixFile {
   Fix::Kind kind;
   const char *path;
@@ -111,7 +111,7 @@ Status makeFolders(const Tree &tree, const std::string &path, std::vector<std::s
     const auto place = placeFor(tree, folder);
     if (!place) return place.error();
     if (mkdir(place->c_str(), 0755) != 0)
-      return Error::of(fmt::format("cannot make {}: {}", *place, std::strerror(errno)));
+      return Error::of(fmt::format("cannot create {}: {}", *place, std::strerror(errno)));
     made.push_back(folder);
   }
   return Done{};
@@ -149,7 +149,7 @@ std::string ledgerOf(const FixPlan &plan) {
 
 Result<FixPlan> readLedger(const Tree &tree) {
   const auto text = tree.text(kLedger, 16 << 20);
-  if (!text) return Error::of(fmt::format("nothing to revert: there is no ledger ({})", kLedger));
+  if (!text) return Error::of(fmt::format("nothing to revert: no ledger ({})", kLedger));
   try {
     const Json json = Json::parse(*text);
     if (json.at("version").number() != 1) throw std::invalid_argument("unknown version");
@@ -195,7 +195,7 @@ remediesFor(std::span<const Finding> findings, std::span<const std::string> chos
     const auto colon = std::min(choice.find(':'), choice.size());
     const auto finding = std::ranges::find(findings, choice.substr(0, colon), &Finding::rule);
     if (finding == findings.end())
-      return Error::of(fmt::format("no finding is named {}", choice.substr(0, colon)));
+      return Error::of(fmt::format("no finding named {}", choice.substr(0, colon)));
     const Remedy *remedy = firstOf(*finding);
     if (colon < choice.size()) {
       const uint64_t number = toNumber(choice.substr(colon + 1));
@@ -228,7 +228,7 @@ Result<FileChange *> changeOf(const Tree &tree, const std::string &path, FixPlan
   if (const auto status = tree.status(path)) {
     const auto text = tree.text(path, kLargestFile + 1);
     if (!text || text->size() > kLargestFile)
-      return Error::of(path + ": it is there and cannot be read, or is too large");
+      return Error::of(path + ": exists, but cannot be read or is too large");
     change.was_there = true;
     change.before = change.after = *text;
   }
@@ -238,7 +238,7 @@ Result<FileChange *> changeOf(const Tree &tree, const std::string &path, FixPlan
 
 Status addFix(const Tree &tree, const std::string &rule, const Fix &fix, FixPlan &plan) {
   if (fix.text.find_first_of("\n\r") != fix.text.npos || fix.text.find('\0') != fix.text.npos)
-    return Error::of(rule + ": what it would write has more than one line");
+    return Error::of(rule + ": the text to write has more than one line");
   const auto place = lineFor(tree, fix);
   if (!place) return place.error();
   const auto found = changeOf(tree, place->path, plan);
@@ -342,7 +342,7 @@ Result<std::vector<std::string>> revertFixes(const Tree &tree) {
 }
 
 std::string asText(const FixPlan &plan) {
-  if (plan.changes.empty()) return "There is nothing to write.\n";
+  if (plan.changes.empty()) return "Nothing to write.\n";
   std::string text;
   for (const FileChange &change : plan.changes) {
     std::string reasons;
@@ -357,7 +357,7 @@ std::string asText(const FixPlan &plan) {
       if (std::ranges::find(old_lines, line) == old_lines.end()) text += "  + " + line + "\n";
   }
   for (const std::string &command : plan.commands) text += "then: " + command + "\n";
-  return text + "to write it: fadeprobe doctor --fix --write; to take it back: fadeprobe doctor "
+  return text + "to write it: fadeprobe doctor --fix --write; to undo it: fadeprobe doctor "
                 "--fix --revert\n";
 }
 

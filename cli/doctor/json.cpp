@@ -35,7 +35,7 @@ struct JsonBuilder {
   }
   bool begin(Json::Type type) {
     if (open.size() >= kDeepestJson) {
-      problem = "it is nested too deeply";
+      problem = "nested too deeply";
       return false;
     }
     Json *value = place();
@@ -87,7 +87,7 @@ struct JsonBuilder {
     return true;
   }
   bool parse_error(std::size_t at, const std::string &, const std::exception &) {
-    problem = fmt::format("no JSON at byte {}", at);
+    problem = fmt::format("invalid JSON at byte {}", at);
     return false;
   }
 };
@@ -99,27 +99,27 @@ Json Json::parse(std::string_view text) {
 }
 
 bool Json::boolean() const {
-  if (!is(Type::boolean)) refuse("true or false is expected");
+  if (!is(Type::boolean)) refuse("expected true or false");
   return boolean_;
 }
 
 uint64_t Json::number() const {
-  if (!is(Type::number) || !is_whole_) refuse("a whole number is expected");
+  if (!is(Type::number) || !is_whole_) refuse("expected a whole number");
   return number_;
 }
 
 const std::string &Json::text() const {
-  if (!isText()) refuse("a text is expected");
+  if (!isText()) refuse("expected a string");
   return text_;
 }
 
 const std::vector<Json> &Json::list() const {
-  if (!isList()) refuse("a list is expected");
+  if (!isList()) refuse("expected a list");
   return list_;
 }
 
 const std::vector<Json::Member> &Json::members() const {
-  if (!isObject()) refuse("an object is expected");
+  if (!isObject()) refuse("expected an object");
   return members_;
 }
 
@@ -135,7 +135,7 @@ const Json &Json::at(std::string_view key) const {
 }
 
 const Json &Json::at(std::size_t index) const {
-  if (index >= list().size()) refuse("a list is too short");
+  if (index >= list().size()) refuse("the list is too short");
   return list_[index];
 }
 

@@ -136,9 +136,9 @@ Result<std::string> withGrubWord(const Tree &tree, std::string text, const std::
     if (!at) continue;
     if (!at->is_plain)
       return Error::of(
-          fmt::format("{}: {} is not one plain text on one line: {}", kGrub, name, by_hand));
+          fmt::format("{}: {} is not a plain string on one line: {}", kGrub, name, by_hand));
     if (const auto path = overriding(tree, name))
-      return Error::of(fmt::format("{} sets {} anew: {}", *path, name, by_hand));
+      return Error::of(fmt::format("{} overrides {}: {}", *path, name, by_hand));
     std::string value = text.substr(at->begin, at->end - at->begin);
     const auto words = wordsOf(value);
     if (std::ranges::find(words, word) != words.end()) return text;

@@ -282,7 +282,7 @@ Result<Dynamic> readDynamic(const Blob &blob) {
         entry.d_tag != DT_RUNPATH)
       continue;
     const auto text = codeobj::cString(bytes, *base + entry.d_un.d_val);
-    if (!text) return blob.error("dynamic section", entry.d_un.d_val, "a name has no end");
+    if (!text) return blob.error("dynamic section", entry.d_un.d_val, "a name is not terminated");
     if (entry.d_tag == DT_SONAME) dynamic.soname = *text;
     if (entry.d_tag == DT_RPATH) dynamic.rpath = *text;
     if (entry.d_tag == DT_RUNPATH) dynamic.runpath = *text;
@@ -303,14 +303,14 @@ Result<std::vector<std::pair<std::string, std::string>>> readLoaderCache(ByteVie
   const ByteView cache = bytes.subspan(at);
   const auto count = codeobj::read<uint32_t>(cache, magic.size());
   if (!count || *count > (cache.size() / entry_size))
-    return Error::of("ld.so.cache: it is shorter than it says");
+    return Error::of("ld.so.cache: shorter than its header says");
   for (uint64_t i = 0; i < *count; ++i) {
     const uint64_t entry = header_size + i * entry_size;
     const auto key = codeobj::read<uint32_t>(cache, entry + 4);
     const auto value = codeobj::read<uint32_t>(cache, entry + 8);
     const auto name = key ? codeobj::cString(cache, *key) : std::nullopt;
     const auto path = value ? codeobj::cString(cache, *value) : std::nullopt;
-    if (!name || !path) return Error::of("ld.so.cache: an entry points behind its end");
+    if (!name || !path) return Error::of("ld.so.cache: an entry points past its end");
     found.emplace_back(*name, *path);
   }
   return found;

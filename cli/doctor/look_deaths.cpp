@@ -87,7 +87,7 @@ void addDeath(const Json &line, Record &death) {
   for (const Json &dispatch : line.at("dispatches").list()) addDispatch(dispatch, death);
   if (const Json *pc = line.find("pc"); pc && !death.find("place"))
     death.set("place", placeOf(*pc));
-  if (!death.find("place")) death.set("place", "a line that is not known");
+  if (!death.find("place")) death.set("place", "unknown line");
   if (!death.find("kernel")) death.set("kernel", "no kernel");
 }
 

@@ -183,7 +183,7 @@ std::string asTable(const Diagnosis &diagnosis) {
   for (const Finding &finding : diagnosis.findings) text += "\n" + textOf(finding);
   if (!diagnosis.probes.empty()) text += "\nprobes\n";
   for (const ProbeResult &probe : diagnosis.probes) text += textOf(probe);
-  if (!diagnosis.unreadable.empty()) text += "\nnot looked at\n";
+  if (!diagnosis.unreadable.empty()) text += "\nnot examined\n";
   for (const std::string &path : diagnosis.unreadable) text += wrapped("  ", 2, path);
   return text;
 }

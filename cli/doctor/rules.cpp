@@ -21,7 +21,7 @@ std::string textOf(const Json &json, const char *key, bool is_needed) {
   const Json *at = json.find(key);
   if (!at && !is_needed) return "";
   if (!at || !at->isText() || at->text().empty())
-    throw std::invalid_argument(fmt::format("'{}' is missing or not a text", key));
+    throw std::invalid_argument(fmt::format("'{}' is missing or not a string", key));
   return at->text();
 }
 
@@ -32,14 +32,14 @@ std::vector<std::string> textsOf(const Json &json, const char *key) {
   if (!at->isList()) throw std::invalid_argument(fmt::format("'{}' is not a list", key));
   for (const Json &one : at->list()) {
     if (!one.isText())
-      throw std::invalid_argument(fmt::format("'{}' holds something that is not a text", key));
+      throw std::invalid_argument(fmt::format("'{}' contains something that is not a string", key));
     texts.push_back(one.text());
   }
   return texts;
 }
 
 void onlyKeys(const Json &json, std::initializer_list<std::string_view> known) {
-  if (!json.isObject()) throw std::invalid_argument("an object is expected");
+  if (!json.isObject()) throw std::invalid_argument("expected an object");
   for (const auto &[key, value] : json.members())
     if (std::ranges::find(known, key) == known.end())
       throw std::invalid_argument(fmt::format("unknown key '{}'", key));
@@ -189,7 +189,7 @@ Status RuleSet::addText(const std::string &name, std::string_view text) {
       where = fmt::format("{}: rule '{}'", name, one.textOr("id", "?"));
       Rule rule = Rule::read(one);
       if (std::ranges::any_of(rules_, [&](const Rule &other) { return other.id == rule.id; }))
-        throw std::invalid_argument("there is another one of that name");
+        throw std::invalid_argument("another rule has this name");
       rules_.push_back(std::move(rule));
     }
     for (const Json &one : listOf("variables")) {

@@ -242,7 +242,7 @@ void Stages::compile(ProbeResult &result) {
 void Stages::summary(ProbeResult &result) {
   summary_ = report(file("summary"), {"-a", "MemoryAnalysis"}, result);
   if (!summary_.empty())
-    judge(checkMemory(summary_), "accesses added up on the GPU: all as they must be", result);
+    judge(checkMemory(summary_), "accesses summed on the GPU: all correct", result);
 }
 
 void Stages::stream(ProbeResult &result) {
@@ -250,7 +250,7 @@ void Stages::stream(ProbeResult &result) {
   if (text.empty()) return;
   const std::string wrong = checkMemory(text);
   judge(wrong.empty() && !summary_.empty() ? compareMemory(summary_, text) : wrong,
-        "every access as a record: the same numbers", result);
+        "every access as a record: same numbers", result);
 }
 
 void Stages::counts(ProbeResult &result) {
@@ -259,7 +259,8 @@ void Stages::counts(ProbeResult &result) {
   if (counts_.empty()) return;
   const std::string blocks = report(file("summary"), {"-a", "BlockCounts"}, result);
   if (blocks.empty()) return;
-  judge(checkCounts(counts_, blocks), "blocks counted in registers: as often as recorded", result);
+  judge(checkCounts(counts_, blocks), "blocks counted in registers: same counts as recorded",
+        result);
 }
 
 void Stages::clocks(ProbeResult &result) {
@@ -354,10 +355,10 @@ std::string compareMemory(std::string_view summary, std::string_view stream) {
       for (const auto &[name, value] : counted)
         if (const auto seen = at->second.find(name);
             seen == at->second.end() || seen->second != value)
-          return fmt::format("{} of the {} {} at line {}: {} added up, {} in the stream", name,
-                             space, op, line, value, seen == at->second.end() ? 0 : seen->second);
+          return fmt::format("{} of the {} {} at line {}: {} summed, {} in the stream", name, space,
+                             op, line, value, seen == at->second.end() ? 0 : seen->second);
     }
-    return one.size() == other.size() ? "" : "the stream has accesses that were not added up";
+    return one.size() == other.size() ? "" : "the stream has accesses that were not summed";
   });
 }
 

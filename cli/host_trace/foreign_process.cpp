@@ -50,7 +50,7 @@ bool hasGainedRights(const std::string &auxiliary) {
 Result<ForeignProcess> ForeignProcess::open(uint32_t pid) {
   const int folder = ::open(fmt::format("/proc/{}", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) return ForeignProcess(pid, folder);
-  if (errno == ENOENT) return Error::of(fmt::format("there is no process {}", pid));
+  if (errno == ENOENT) return Error::of(fmt::format("no such process: {}", pid));
   return Error::of(fmt::format("process {}: {}", pid, std::strerror(errno)));
 }
 
@@ -64,7 +64,7 @@ ForeignProcess::~ForeignProcess() {
 Result<std::string> ForeignProcess::read(const char *name) const {
   const auto failed = [&](int error) {
     return error == ESRCH || error == ENOENT
-               ? Error::of(fmt::format("there is no process {}", pid_))
+               ? Error::of(fmt::format("no such process: {}", pid_))
                : Error::of(fmt::format("process {}: {}", pid_, std::strerror(error)));
   };
   const int fd = openat(folder_, name, O_RDONLY | O_CLOEXEC);

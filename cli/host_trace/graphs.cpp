@@ -157,7 +157,7 @@ std::string kernelList(const Graph &graph) {
   if (graph.kernels.empty()) return "";
   std::string text = graph.is_captured_order ? "  kernels in order\n" : "  as it ran at first\n";
   for (std::size_t i = 0; i < graph.kernels.size();) {
-    std::size_t same = 1; // one line for neighbours of the same name
+    std::size_t same = 1; // one line for neighbors of the same name
     while (i + same < graph.kernels.size() && graph.kernels[i + same] == graph.kernels[i]) ++same;
     const std::string &name = graph.kernels[i];
     text += fmt::format("  {:>6}  {}{}\n", i + 1,

@@ -51,7 +51,7 @@ std::vector<OperatorUse> operatorsOf(const TraceLog &log, const Nesting &nesting
 
 std::string operatorText(const TraceLog &log, const std::vector<OperatorUse> &uses,
                          std::size_t rows) {
-  if (!log.has_operations) return "this log has calls only, not what the GPU did\n";
+  if (!log.has_operations) return "this log has HIP calls only, no GPU operations\n";
   if (uses.empty()) return "nothing ran on the GPU\n";
   constexpr std::size_t most_operator = 28, most_sizes = 24, least_kernel = 32;
   std::vector<std::array<std::string, 3>> cells;

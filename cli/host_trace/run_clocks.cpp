@@ -77,7 +77,7 @@ void findSuspicious(const HostClocks &hosts, bool by_server, CommonClock &clock)
   for (const auto &[boot, host] : hosts)
     if (const int64_t late = startOf(host) - median; std::abs(late) > kSuspicious)
       clock.warnings.push_back(
-          fmt::format("{} begins {} {} the others: its clock may be off by that", host.host,
+          fmt::format("{} begins {} {} the others: its clock may be off by as much", host.host,
                       durationOf(late), late > 0 ? "after" : "before"));
 }
 

@@ -35,8 +35,8 @@ public:
     };
     line(totals_.failed_calls, "calls failed");
     line(totals_.unfinished, "kernels or copies had not ended when their process did");
-    line(totals_.lost, "events were not recorded: there was no room for them");
-    line(totals_.damaged, "blocks are damaged or cut off; what follows in them is left out");
+    line(totals_.lost, "events were not recorded: no space for them");
+    line(totals_.damaged, "blocks are damaged or cut off; the rest of each was skipped");
     return text;
   }
 
@@ -95,13 +95,13 @@ private:
     for (const RunMember &member : run_.members) {
       const RunProcess &process = member.summary.process;
       const char *state =
-          member.is_running    ? "is still running; counted up to now"
-          : member.wasCutOff() ? "was not recorded to its end: there was no room for more events"
+          member.is_running            ? "is still running; counted up to now"
+          : member.wasCutOff()         ? "was not recorded to its end: no space for more events"
           : !member.summary.has_exited ? "did not exit by itself; counted up to its end"
                                        : nullptr;
       if (state) lines.push_back(fmt::format("{} (pid {}) {}", process.name(), process.pid, state));
     }
-    for (const std::string &problem : run_.problems) lines.push_back("left out: " + problem);
+    for (const std::string &problem : run_.problems) lines.push_back("skipped: " + problem);
     std::string text;
     for (std::size_t i = 0; i < std::min(rows_, lines.size()); ++i)
       text += cli::printable(lines[i]) + '\n';
@@ -201,7 +201,7 @@ private:
     if (const std::string path = all.pathText(units_); !path.empty())
       text += fmt::format("\ncritical path across ranks, {}\n", path);
     if (all.incomplete != 0)
-      text += fmt::format("{} collective calls are left out: not all of their ranks were recorded "
+      text += fmt::format("{} collective calls are not shown: not all of their ranks were recorded "
                           "or are in this view\n",
                           all.incomplete);
     return text;

@@ -86,10 +86,10 @@ public:
     text += table("on the GPU", operations_, options.rows, true);
     text += devices();
     text += list("errors", errors_);
-    text += list("launches without effect: they returned success, and nothing reached a queue",
+    text += list("launches without effect: they returned success, but nothing reached a queue",
                  unseen_);
     text += list("calls that did not return", hanging_);
-    text += list("known by name only: FADE was loaded in it", name_only_);
+    text += list("known by name only: FADE was loaded during the call", name_only_);
     text += facts();
     text += counters(options.rows);
     text += samples(options.rows);
@@ -99,11 +99,11 @@ public:
     };
     line(host_copies_, "copies were done by the host itself, without the GPU");
     line(without_call_,
-         "kernels or copies do not know the call that asked for them: a thread of HIP "
-         "makes the packets (AMD_DIRECT_DISPATCH=0)");
+         "kernels or copies cannot be attributed to a call: a HIP thread submits the packets "
+         "(AMD_DIRECT_DISPATCH=0)");
     line(unfinished_, "kernels or copies had not ended when the process did");
-    line(log_.lost, "events were not recorded: there was no room for them");
-    line(log_.damaged, "blocks are damaged or cut off; what follows in them is left out");
+    line(log_.lost, "events were not recorded: no space for them");
+    line(log_.damaged, "blocks are damaged or cut off; the rest of each was skipped");
     line(log_.bad_lines, "lines could not be read");
     return text;
   }
@@ -203,7 +203,7 @@ private:
         {{"property", "wrong device properties"},
          {"corrected", "corrected device properties"},
          {"no_memory", "failed allocations: out of memory"},
-         {"unseen_error", "unchecked errors: the next call did not ask for the error"},
+         {"unseen_error", "unchecked errors: the next call did not query the error"},
          {"fallback", "a GPU was found, but work ran without it"},
          {"redirect", "calls through a CUDA layer"},
          {"cuda_layer", "libraries with CUDA's names"}}};
@@ -264,7 +264,7 @@ private:
     if (log_.requests.empty()) return "";
     uint64_t first = log_.requests[0].time_ns;
     for (const LoggedCall &call : log_.calls) first = std::min(first, call.start_ns);
-    std::string text = "\nlibraries that were asked for\n";
+    std::string text = "\nlibrary loads\n";
     for (std::size_t i = 0; i < std::min(rows, log_.requests.size()); ++i) {
       const LoggedRequest &request = log_.requests[i];
       text += fmt::format("{:>10}  {}  by {}\n",

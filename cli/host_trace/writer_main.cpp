@@ -19,9 +19,9 @@ int main(int argc, char **argv) {
                               static_cast<unsigned>(std::strtoul(argv[4], nullptr, 10)), recorders};
   const fade::Status status = followEvents(options);
   if (status) return 0;
-  std::fputs(
-      ("fade: " + status.error().message() + "; what was recorded is in " + options.events + "\n")
-          .c_str(),
-      stderr);
+  std::fputs(("fade: " + status.error().message() + "; the recorded events are in " +
+              options.events + "\n")
+                 .c_str(),
+             stderr);
   return 1;
 }

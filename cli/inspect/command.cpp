@@ -41,8 +41,8 @@ public:
     auto log = report::readRunLog(file);
     if (!log) return log.error();
     if (log->counts.empty())
-      return Error::of(file + " has no counts of instructions: fadeprobe -i -a Hotspots -t json "
-                              "-l FILE makes them");
+      return Error::of(file + " has no instruction counts: record them with fadeprobe -i -a "
+                              "Hotspots -t json -l FILE");
     log_ = *std::move(log);
     return Done{};
   }
@@ -186,12 +186,12 @@ CLI::App *addInspectCommand(CLI::App &app, InspectOptions &options) {
   command->add_option("-p,--pid", options.process,
                       "code in the files that a running process has loaded");
   command->add_flag("--isa", options.isa,
-                    "the instructions, by block, with classes and source lines");
+                    "show the instructions, by block, with classes and source lines");
   command->add_flag("--source", options.source,
-                    "the source with the instructions beneath each line");
+                    "show the source with the instructions beneath each line");
   command
       ->add_option("--counts", options.counts,
-                   "how often instructions were executed: JSON lines of Hotspots")
+                   "execution counts of instructions: JSON lines of a run with Hotspots")
       ->type_name("FILE");
   command->add_flag("--json", options.json, "everything, as one JSON object per line");
   return command;
@@ -203,7 +203,7 @@ int runInspect(const InspectOptions &options, std::FILE *out, std::FILE *err) {
     return 2;
   };
   if (options.paths.empty() && options.process == 0)
-    return usage("give a file, a directory or --pid");
+    return usage("expected a file, a directory or --pid");
   KernelFilter filter;
   if (std::string problem = filter.compile(options.kernels); !problem.empty())
     return usage("-k: " + problem);
@@ -231,8 +231,8 @@ int runInspect(const InspectOptions &options, std::FILE *out, std::FILE *err) {
     fmt::print(err, "fadeprobe inspect: {}\n",
                inspection.found() == 0 ? "no AMD GPU code found" : "no kernel matches");
   if (!options.counts.empty() && inspection.shown() != 0 && inspection.withCounts() == 0)
-    fmt::print(err, "fadeprobe inspect: none of these kernels was counted in {}{}\n",
-               options.counts, ", or not in this version");
+    fmt::print(err, "fadeprobe inspect: {} has no counts of these kernels{}\n", options.counts,
+               ", or only of another version");
   return inspection.shown() == 0 || inspection.failed() ? 1 : 0;
 }
 

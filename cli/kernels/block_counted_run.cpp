@@ -47,8 +47,8 @@ public:
     if (!code) return code.error().message();
     const PlacedCode placed = place(*code);
     if (!placed.has_marks)
-      return "its code does not say which block it is of: it needs line tables "
-             "(-gline-tables-only) and FADE's plugin of this version";
+      return "its code cannot be mapped to blocks: it needs line tables "
+             "(-gline-tables-only) and this version of FADE's plugin";
     counts_.doubt = placed.doubt;
     add(*code, placed, true);
     const bool calls = std::ranges::any_of(code->info, [](const codeobj::InstructionInfo &info) {
@@ -83,7 +83,7 @@ private:
       if (placed.has_marks)
         add(code, placed, false);
       else if (counts_.doubt.empty())
-        counts_.doubt = fmt::format("what {} does is not counted, if it is called",
+        counts_.doubt = fmt::format("instructions of {} are not counted, if it is called",
                                     codeobj::demangle(function.name));
       if (placed.has_marks && counts_.doubt.empty()) counts_.doubt = placed.doubt;
     }
@@ -202,9 +202,8 @@ private:
   void count(const CodeObject &object, std::size_t index, uint32_t k, const SourceMap &map) {
     if (found_[k]++) { // blocks of which?
       if (log_.counts.erase(k) != 0)
-        problems_.push_back(
-            fmt::format("{}: there are several kernels of this name, which cannot be told apart",
-                        log_.kernels[k].name));
+        problems_.push_back(fmt::format(
+            "{}: several kernels have this name, and cannot be told apart", log_.kernels[k].name));
       return;
     }
     const auto kernel = object.kernel(index);

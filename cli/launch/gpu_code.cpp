@@ -102,9 +102,9 @@ void checkCode(const std::string &program, const std::vector<std::string> &gpus)
   const std::set<std::string> here(gpus.begin(), gpus.end());
   std::string choice;
   for (const std::string &name : fitting) choice += (choice.empty() ? "--gpu " : " or ") + name;
-  complain(fmt::format("{} has code for {}, and none for the GPU it runs on ({}): {}", program,
+  complain(fmt::format("{} has code for {}, but none for the GPU it runs on ({}): {}", program,
                        listed(processors), listed(here),
-                       choice.empty() ? "there is no software GPU for it" : choice + " would fit"));
+                       choice.empty() ? "no software GPU fits it" : choice + " would fit"));
 }
 
 std::string fittingGpu(const std::string &program) {

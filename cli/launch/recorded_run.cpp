@@ -11,15 +11,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *kNoRoom = "nothing was recorded: there was no room for it";
+constexpr const char *kNoRoom = "nothing was recorded: no space for events";
 
 } // namespace
 
 void sayWhatIsMissing(const host_trace::HostEvents &events, const std::string &file) {
   if (events.lost != 0)
-    complain(fmt::format("{} events were not recorded: there was no room for them", events.lost));
+    complain(fmt::format("{} events were not recorded: no space for them", events.lost));
   if (events.damaged != 0)
-    complain(fmt::format("{}: {} blocks are damaged; what follows in them is left out", file,
+    complain(fmt::format("{}: {} blocks are damaged; the rest of each was skipped", file,
                          events.damaged));
 }
 

@@ -70,7 +70,7 @@ void preload(const std::vector<std::string> &libraries, Variables &pairs) {
   constexpr const char *variable = "LD_PRELOAD";
   for (const std::string &library : libraries) {
     if (library.find_first_of(" :") != library.npos) {
-      complain(library + ": a path with a blank or a colon cannot be preloaded");
+      complain(library + ": a path with a space or a colon cannot be preloaded");
       continue;
     }
     const std::string there = valueOf(pairs, variable);
@@ -305,7 +305,7 @@ void checkFilters(const RunOptions &options, const Variables &pairs) {
                              "FADE_WORKGROUPS", "FADE_SAMPLE", "FADE_SAMPLE_EXECUTIONS"})
     if (std::ranges::find(options.values, filter, &Variables::value_type::first) !=
         options.values.end())
-      return complain(fmt::format("without -i no kernel is instrumented: {} chooses nothing, and "
+      return complain(fmt::format("without -i no kernel is instrumented: {} has no effect, and "
                                   "durations are those of all kernels",
                                   findVariable(filter)->option));
 }
@@ -343,15 +343,15 @@ std::optional<int> prepareRun(const RunOptions &options,
     return std::fflush(stdout) == 0 ? 0 : 1;
   }
   if (!options.analyzers.empty() && !isInstrumented(*pairs))
-    complain("without -i no kernel is instrumented: the analyzers have no accesses to look at");
+    complain("without -i no kernel is instrumented: the analyzers get no accesses");
   else if (!sees_end)
     checkFilters(options, *pairs);
   if (const std::string program = programOf(application[0]); !program.empty()) {
     checkCode(program, gpusOf(*pairs));
     if (isPrivileged(program) && !valueOf(*pairs, "LD_PRELOAD").empty())
       complain(
-          fmt::format("{} runs as another user (set-uid or set-gid): the system preloads nothing "
-                      "into it, so neither the software GPU nor what FADE preloads is there",
+          fmt::format("{} runs as another user (set-uid or set-gid): the system ignores "
+                      "LD_PRELOAD for it, so neither the software GPU nor FADE's hooks are loaded",
                       application[0]));
     if (!sees_end && cannotUseGpu(program))
       complain(

@@ -41,7 +41,7 @@ Message invalid(Json id, int code, std::string error) {
 }
 
 Message messageOf(Json &json) {
-  if (!json.is_object()) return invalid(nullptr, kInvalidRequest, "a message is an object");
+  if (!json.is_object()) return invalid(nullptr, kInvalidRequest, "a message must be an object");
   const auto id_at = json.find("id");
   const bool has_id = id_at != json.end();
   const bool is_id = has_id && (id_at->is_string() || id_at->is_number());

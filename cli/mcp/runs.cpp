@@ -43,7 +43,7 @@ void Runs::begin(Waiting next) {
   RunEnd end;
   std::error_code error;
   if (!next.what.directory.empty() && !std::filesystem::is_directory(next.what.directory, error))
-    end.could_not = next.what.directory + ": there is no such directory";
+    end.could_not = next.what.directory + ": no such directory";
   for (const auto &[path, contents] : next.what.input_files)
     if (!cli::writeFile(path, contents)) end.could_not = path + ": it cannot be written";
   if (end.could_not.empty()) {

@@ -17,8 +17,8 @@ constexpr const char *kCapabilitiesKey = "io.modelcontextprotocol/clientCapabili
 constexpr const char *kServerInfoKey = "io.modelcontextprotocol/serverInfo";
 
 constexpr const char *kInstructions =
-    "FADE shows what happens inside AMD GPU kernels, with or without a GPU. A usual way: "
-    "list_kernels and read_kernel to see the code; findings for what is worth changing, profile "
+    "FADE shows what happens inside AMD GPU kernels, with or without a GPU. Typical workflow: "
+    "list_kernels and read_kernel to see the code; findings for what to change, profile "
     "for what decides how long the program takes, check for errors; capture the kernel once, then "
     "try_version judges every change on the captures. Resources hold the manual.";
 
@@ -113,7 +113,7 @@ void Server::handleRequest(const Message &message, Request request) {
   if (method == "resources/read") return readResource(request, params);
   if (method == "resources/templates/list")
     return succeed(request, {{"resourceTemplates", Json::array()}});
-  fail(request, kMethodNotFound, "there is no method " + quoted(method));
+  fail(request, kMethodNotFound, "unknown method " + quoted(method));
 }
 
 void Server::handleNotification(const Message &message) {
@@ -169,13 +169,13 @@ void Server::callTool(const Request &request, const Json &params) {
     return fail(request, kInvalidParams, "'name' must be a string");
   const Tool *tool = findTool(name->get<std::string>());
   if (!tool || (settings_.only_reads && tool->runs_programs))
-    return fail(request, kInvalidParams, "there is no tool " + quoted(name->get<std::string>()));
+    return fail(request, kInvalidParams, "unknown tool " + quoted(name->get<std::string>()));
   const auto given = params.find("arguments");
   if (given != params.end() && !given->is_object())
     return fail(request, kInvalidParams, "'arguments' must be an object");
   if (std::ranges::any_of(under_way_,
                           [&](const auto &each) { return each.second.request.id == request.id; }))
-    return fail(request, kInvalidRequest, "a request with this id is under way");
+    return fail(request, kInvalidRequest, "a request with this id is still running");
   auto run = planOf(*tool, given == params.end() ? Json::object() : *given, settings_.context);
   if (!run) return sayInstead(request, run.error().message()); // something the model can mend
   UnderWay &added = under_way_[++last_run_];
@@ -233,7 +233,7 @@ void Server::readResource(const Request &request, const Json &params) {
   const auto text = page == settings_.docs.end() ? std::nullopt : textOf(*page);
   if (!text) // the older code is what older clients look for
     return fail(request, request.is_stateless ? kInvalidParams : kResourceNotFound,
-                "there is no resource " + quoted(uri->get<std::string>()), {{"uri", *uri}});
+                "unknown resource " + quoted(uri->get<std::string>()), {{"uri", *uri}});
   succeed(
       request,
       {{"contents",

@@ -43,7 +43,7 @@ std::string expectedOf(const Parameter &parameter, const Json &value) {
   case Kind::text:
     // An empty one would make an option take the next word.
     if (!isWord(value) || value.get_ref<const std::string &>().empty())
-      return "a string, not empty and without zero bytes";
+      return "a non-empty string without zero bytes";
     if (!parameter.choices.empty() &&
         std::ranges::find(parameter.choices, value.get_ref<const std::string &>()) ==
             parameter.choices.end())
@@ -95,7 +95,7 @@ Status checkArguments(const std::vector<Parameter> &parameters, const Json &argu
       std::vector<std::string> known;
       for (const Parameter &each : parameters) known.emplace_back(each.name);
       return Error::of(
-          fmt::format("there is no argument '{}'; there are: {}", name, fmt::join(known, ", ")));
+          fmt::format("unknown argument '{}'; known: {}", name, fmt::join(known, ", ")));
     }
     if (const std::string expected = expectedOf(*parameter, value); !expected.empty())
       return Error::of(fmt::format("'{}' must be {}", name, expected));

@@ -23,17 +23,17 @@ const Parameter kGpu{"gpu", text, false,
                      "gfx1150 to gfx1153, gfx1200, gfx1201"};
 const Parameter kDirectory{"directory", text, false, "working directory; default: the server's"};
 const Parameter kEnvironment{"environment", texts_by_name, false,
-                             "variables that are added to the environment"};
-const Parameter kTimeout{
-    "timeout", number, false, "seconds after which it is ended; default: the server's",
-    {},        1,      86400};
+                             "variables to add to the environment"};
+const Parameter kTimeout{"timeout", number, false, "time limit in seconds; default: the server's",
+                         {},        1,      86400};
 const Parameter kTolerance{"tolerance", text, false,
-                           "differences of floating-point numbers that do not count: ulp=N or "
+                           "accepted differences of floating-point numbers: ulp=N or "
                            "rel=X"};
-const Parameter kBuild{"build", texts, true,
-                       "what compiles the source for the GPU of the captures, one word each, with "
-                       "{source} and {output} for the files: [\"hipcc\", \"--genco\", "
-                       "\"--offload-arch=gfx90a\", \"{source}\", \"-o\", \"{output}\"]"};
+const Parameter kBuild{
+    "build", texts, true,
+    "command that compiles the source for the GPU of the captures, one word each, with "
+    "{source} and {output} for the files: [\"hipcc\", \"--genco\", "
+    "\"--offload-arch=gfx90a\", \"{source}\", \"-o\", \"{output}\"]"};
 const Parameter kKernel{"kernel", text, true,
                         "kernels to optimize: a regular expression on demangled names"};
 const Parameter kSource{"source", text, true, "the file with the kernel; it is not changed"};
@@ -281,14 +281,15 @@ const std::vector<Tool> kTools = {
      planCheck},
     {"capture",
      "Capture dispatches",
-     "Runs a program and takes dispatches of its kernels away, with code, arguments and memory, "
-     "each into a folder that 'replay', 'check' and 'try_version' work on.",
+     "Runs a program and captures dispatches of its kernels, with code, arguments and memory, "
+     "each in a folder that 'replay', 'check' and 'try_version' work on.",
      true,
      {kCommand,
       kKernels,
       {"dispatches", text, false, "which of each kernel: all, random, N or A-B; default: 1"},
-      {"limit", number, false, "at most so many; default: 16", {}, 1, 100000},
-      {"reachable", truth, false, "only memory that pointers lead to"},
+      {"limit", number, false, "maximum number of captures; default: 16", {}, 1, 100000},
+      {"reachable", truth, false,
+       "capture only memory that pointers in the arguments and the code lead to"},
       {"output", text, false, "folder for the captures; default: a new one"},
       kGpu},
      planCapture},
@@ -309,11 +310,11 @@ const std::vector<Tool> kTools = {
       {"check", truth, false, "compare the resulting memory with that after the captured dispatch"},
       kTolerance,
       {"code", text, false, "a code object with another version of the kernel"},
-      {"iterations", number, false, "how often it runs", {}, 1, 1000000},
+      {"iterations", number, false, "number of runs", {}, 1, 1000000},
       {"change_inputs",
        number,
        false,
-       "with 'check' and 'code': compare both versions on memory changed at random, with this seed",
+       "with 'check' and 'code': compare both versions on randomly changed memory, with this seed",
        {},
        1,
        INT64_MAX},
@@ -346,7 +347,8 @@ const std::vector<Tool> kTools = {
      planTryVersion},
     {"optimize",
      "Let rules improve a kernel",
-     "Tries FADE's own safe edits of a kernel and keeps what is right and cheaper, as a patch. "
+     "Tries FADE's own safe edits of a kernel and keeps those that are correct and cheaper, as a "
+     "patch. "
      "Nothing is written to the source.",
      true,
      {kKernel,
@@ -354,14 +356,14 @@ const std::vector<Tool> kTools = {
       kCaptures,
       kBuild,
       kTolerance,
-      {"attempts", number, false, "at most so many; default: 10", {}, 1, 1000}},
+      {"attempts", number, false, "maximum number of attempts; default: 10", {}, 1, 1000}},
      planOptimize},
     {"doctor",
      "Examine this machine",
      "Says whether the GPU is usable on this machine, why not, and what helps. Exit code 0 usable, "
      "1 usable with limits, 2 not usable.",
      true,
-     {{"probe", text, false, "try what the GPU can do: all, or stages; fade: whether FADE works"},
+     {{"probe", text, false, "test the GPU: all, or stages; fade: whether FADE works on it"},
       {"program", text, false, "also check the ROCm libraries that this program would load"},
       {"gpu", text, false, "with 'probe': real, or a software GPU such as gfx90a"}},
      planDoctor},

@@ -30,7 +30,7 @@ CLI::App *addOptimizeCommand(CLI::App &app, OptimizeOptions &options) {
                    "kernels to optimize: regular expression on demangled names")
       ->type_name("REGEX")
       ->required();
-  command->add_option("--source", options.source, "the file that may be changed")
+  command->add_option("--source", options.source, "source file to change")
       ->type_name("FILE")
       ->required();
   command
@@ -50,8 +50,8 @@ CLI::App *addOptimizeCommand(CLI::App &app, OptimizeOptions &options) {
           [&options](const std::vector<std::string> &texts) {
             options.tolerance = fmt::format("{}", fmt::join(texts, ","));
           },
-          "differences of floating-point numbers that do not count: up to N units in the "
-          "last place, or up to abs + rel * |expected|; may be repeated")
+          "accept differences of floating-point numbers of up to N units in the last "
+          "place, or up to abs + rel * |expected|; may be repeated")
       ->type_name("ulp=N|rel=X|abs=X,...")
       ->allow_extra_args(false);
   command
@@ -100,10 +100,10 @@ int runOptimize(const OptimizeOptions &options, const std::vector<std::string> &
     if (wanted->isIn(line->description.kernel)) captures.push_back(std::move(*line));
   }
   if (captures.empty())
-    return usageError(
-        fmt::format("{}: there is no capture of '{}': fadeprobe capture -k '{}' -o {} -- "
-                    "application",
-                    options.captures, options.kernel, options.kernel, options.captures));
+    return usageError(fmt::format("{}: no capture of '{}': fadeprobe capture -k '{}' -o {} -- "
+                                  "application",
+                                  options.captures, options.kernel, options.kernel,
+                                  options.captures));
   std::error_code error;
   std::filesystem::create_directories(options.output, error);
   if (error) return usageError(fmt::format("--output: {}: {}", options.output, error.message()));

@@ -41,7 +41,7 @@ public:
       return wrong(fmt::format("it ended with {} {}", end.signal ? "signal" : "exit code",
                                end.signal ? end.signal : end.code));
     const OrderedJson object = parsedOrderedJson(contentsOf(answer));
-    if (!object.is_object()) return wrong("its answer is not one JSON object");
+    if (!object.is_object()) return wrong("its answer is not a JSON object");
     Proposal proposal;
     const auto stop = object.find("stop");
     if (stop != object.end() && stop->is_boolean() && stop->get<bool>()) {

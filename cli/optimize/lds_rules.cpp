@@ -196,7 +196,7 @@ std::vector<RuleEdit> swapIndices(const SourceText &source, const Json &request)
     if (inside(rows.first, rows.second) != inside(columns.first, columns.second)) continue;
     RuleEdit edit;
     edit.key = std::string(array.name);
-    edit.comment = fmt::format("{} lies the other way round in LDS", array.name);
+    edit.comment = fmt::format("{} is transposed in LDS", array.name);
     bool is_known = true;
     for (std::size_t i = columns.second, end = scopeEnd(source, i); i < end; ++i) {
       if (!source.is(i, array.name) || source.is(i - 1, ".")) continue;

@@ -57,7 +57,7 @@ std::string replaced(std::string word, const std::string &what, const std::strin
 std::unique_ptr<ProgressLine> progressOf(std::string what) {
   if (!ProgressLine::isPossible()) return nullptr;
   return std::make_unique<ProgressLine>([what = std::move(what)](double seconds) {
-    return fmt::format("{}, {:.0f} s (Ctrl-C: what there is by then)", what, seconds);
+    return fmt::format("{}, {:.0f} s (Ctrl-C: stop and keep the best so far)", what, seconds);
   });
 }
 
@@ -99,7 +99,7 @@ Result<std::string> OptimizeLoop::build(const std::string &source, const std::st
 
 /// The source as it is, which must do what was captured.
 Status OptimizeLoop::prepare() {
-  const auto progress = progressOf("the source as it is");
+  const auto progress = progressOf("the unchanged source");
   original_ = contentsOf(options_.source);
   if (original_.empty()) return Error{options_.source, "", 0, "it cannot be read, or is empty"};
   const std::string folder = options_.output + "/0", ledger = options_.output + "/ledger.jsonl";
@@ -121,7 +121,7 @@ Status OptimizeLoop::prepare() {
   if (Status learned = trial_.learnFindings(*code); !learned) return learned;
   if (const auto failure = trial_.isWrong(*code))
     return Error{options_.source, "", 0,
-                 "as it is, it does not do what was captured: " + failure->reason};
+                 "the unchanged source does not reproduce the capture: " + failure->reason};
   auto costs = trial_.costs(*code);
   if (!costs) return std::move(costs).error();
   best_ = {original_, *code, *costs, trial_.surelyFaster()};
@@ -136,7 +136,7 @@ Status OptimizeLoop::prepare() {
                       {"counts", jsonOf(*costs)}};
   for (const CaptureLine &capture : captures_) line["captures"].push_back(capture.path);
   write(line);
-  complain(fmt::format("optimize: {} as it is: {}", options_.source, textOf(*costs)));
+  complain(fmt::format("optimize: {} unchanged: {}", options_.source, textOf(*costs)));
   return Done();
 }
 
@@ -216,10 +216,10 @@ std::optional<Failure> OptimizeLoop::isWorse(const Version &version) const {
 std::optional<Failure> OptimizeLoop::judge(const Proposal &proposal, uint32_t number,
                                            const std::string &folder, Aim aim, Version &version) {
   version.source = proposal.source;
-  if (version.source == best_.source) return Failure{"proposal", "it is what there was before"};
+  if (version.source == best_.source) return Failure{"proposal", "it equals the current version"};
   if (version.source.size() <= kMostRemembered)
     if (const auto [known, is_new] = offered_.try_emplace(version.source, number); !is_new)
-      return Failure{"proposal", fmt::format("it is that of attempt {}", known->second)};
+      return Failure{"proposal", fmt::format("it equals attempt {}", known->second)};
   const auto code = build(version.source, folder);
   if (!code) return Failure{"build", code.error().what};
   version.code = *code;
@@ -354,7 +354,7 @@ bool OptimizeLoop::finish() {
   const bool is_changed = contentsOf(options_.source) != original_; // somebody works on it
   if (is_changed)
     complain(
-        fmt::format("optimize: {} was changed meanwhile and is left as it is", options_.source));
+        fmt::format("optimize: {} was changed meanwhile and is not overwritten", options_.source));
   if (accepted_ != 0 && options_.apply && !is_interrupted && !is_changed) {
     is_applied = writeFile(options_.source, best_.source);
     if (!is_applied && contentsOf(options_.source) != original_) // not half of it

@@ -97,7 +97,7 @@ std::string changeOf(const OtherKernels &before, const OtherKernels &after) {
     return fmt::format("{} is {}, and there is no capture of it to compare with (--unchecked lets "
                        "such kernels change)",
                        codeobj::demangle(key.first),
-                       at == after.end() ? "missing" : "not as it was");
+                       at == after.end() ? "missing" : "not the same as before");
   }
   return "";
 }

@@ -227,8 +227,7 @@ std::vector<RuleEdit> swapThreads(const SourceText &source, const Json &request)
     if (rest >= kernel->body_end || !places.canMove(rest, kernel->body_end)) continue;
     RuleEdit edit;
     edit.key = std::string(kernel->name);
-    edit.comment =
-        fmt::format("behind the barrier of {} x and y of the threads change places", kernel->name);
+    edit.comment = fmt::format("after the barrier of {}, threads swap x and y", kernel->name);
     const std::string line_end(lineEndOf(source));
     std::string again = " {";
     bool is_any = false;
@@ -319,11 +318,11 @@ std::vector<RuleEdit> restrictPointers(const SourceText &source, const Json &req
   for (const KernelText *kernel : kernelsOf(source, request)) {
     RuleEdit edit;
     edit.key = std::string(kernel->name);
-    edit.comment = fmt::format("the pointers of {} lead to memory of their own", kernel->name);
+    edit.comment = fmt::format("the pointers of {} do not alias", kernel->name);
     if (!addRestrict(source, *kernel, edit.edits)) continue;
     RuleEdit reading = edit;
     reading.key += " const";
-    reading.comment += ", and nothing is written through some of them";
+    reading.comment += ", and some are only read";
     if (addConst(source, *kernel, reading.edits)) all.push_back(std::move(reading));
     all.push_back(std::move(edit)); // if the other one does not compile
   }

@@ -66,9 +66,9 @@ Json dispatchColumns(const RunLog &log, uint64_t first_start) {
 std::string adviceOf(const Access &access) {
   if (!access.advice.empty()) return access.advice;
   if (access.waste() == 0)
-    return access.is_lds ? "No two lanes meet in a bank: nothing to gain here."
-                         : "Every cache line that is used is needed: nothing to gain here.";
-  return "Little is wasted here: look at the rows above first.";
+    return access.is_lds ? "No bank conflicts: nothing to gain here."
+                         : "All used cache lines are needed: nothing to gain here.";
+  return "Little is wasted here: see the rows above first.";
 }
 
 Json accessList(RunLog &log, SourceFiles &sources) {
@@ -188,7 +188,7 @@ Json countList(const RunLog &log) {
 Json flowList(const RunLog &log, SourceFiles &sources) {
   Json out = Json::array();
   for (const auto &[kernel, flow] : log.flows) {
-    // Without `flow` lines a kernel's blocks cannot be told from those of its neighbours, except
+    // Without `flow` lines a kernel's blocks cannot be told from those of its neighbors, except
     // that they ran.
     const bool knows_own =
         std::ranges::any_of(flow.blocks, [](const auto &b) { return b.second.is_own; });

@@ -31,7 +31,7 @@ using host_trace::Unit;
 constexpr std::size_t kMostStripColumns = 1024; ///< of a strip; more ranks than that share columns
 constexpr std::size_t kMostRankRows = 1024;     ///< rows of the table of ranks: the slowest
 constexpr std::size_t kMostTableRows = 40, kMostAdvice = 100;
-constexpr double kSteps = 999; ///< of a strip's colours and lengths
+constexpr double kSteps = 999; ///< of a strip's colors and lengths
 
 /// A number of each rank, or the greatest of those that share a column, in parts of the greatest.
 Json stripOf(const std::vector<uint64_t> &values) {
@@ -208,8 +208,7 @@ Json runPageData(const host_trace::Run &run, const std::string &title, const std
   data["operations"] = totals.operations;
   data["clocks"] = clock.text;
   data["problems"] = clock.warnings;
-  for (const std::string &problem : run.problems)
-    data["problems"].push_back("left out: " + problem);
+  for (const std::string &problem : run.problems) data["problems"].push_back("skipped: " + problem);
   data["notes"] = notes;
   data["slowest"] = slowestOf(units);
   Json &stragglers = data["stragglers"] = Json::array();

@@ -12,7 +12,7 @@ struct Terminal {
   unsigned columns = 80;
   bool has_color = false;
 
-  /// Where a file descriptor leads: colour only to a terminal that wants it.
+  /// Where a file descriptor leads: color only to a terminal that wants it.
   static Terminal of(int fd);
 };
 

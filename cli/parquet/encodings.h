@@ -14,7 +14,7 @@ unsigned bitsFor(uint64_t largest);
 /// one number, all others packed, the lowest bit first. `bits`: 0 to 32.
 void appendHybrid(std::string &to, std::span<const uint32_t> values, unsigned bits);
 
-/// DELTA_BINARY_PACKED: differences of neighbours, 128 to a block, each of whose four parts takes
+/// DELTA_BINARY_PACKED: differences of neighbors, 128 to a block, each of whose four parts takes
 /// as many bits as its largest needs. Times and counters become a few bits each. `width`: of the
 /// column's numbers, 32 or 64 bits.
 void appendDeltas(std::string &to, std::span<const int64_t> values, unsigned width);

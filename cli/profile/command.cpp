@@ -174,9 +174,9 @@ bool writeProfile(const host_trace::EventSource &events, const ProfileOptions &o
         if (note.starts_with("Sampled: ")) std::fputs(fmt::format("{}\n", note).c_str(), stdout);
     if (written) written = profile::writeFiles(*counted.profile, options.directory);
     if (written && parts.count() > 1)
-      counted.log->notes.push_back(fmt::format(
-          "A long run, in {} parts: the calls of the application are those of the first",
-          parts.count()));
+      counted.log->notes.push_back(
+          fmt::format("A long run, in {} parts: the HIP calls shown are those of the first part",
+                      parts.count()));
     if (written && !writePage(counted, host, program, summary, options.directory + "/report.html"))
       return false;
   }
@@ -315,13 +315,13 @@ int runAgain(RunOptions run, const std::vector<std::string> &application, const 
   for (const char *name : {"FADE_TRACE", "FADE_TRACE_FORMAT"}) unsetenv(name);
   addCounting(run, log, true);
   complain(
-      "profile: the application runs again, to count what its kernels do: twins that count take "
-      "longer than the kernels whose times were measured in the first run");
+      "profile: running the application a second time, to count what its kernels do; kernel times "
+      "are those of the first run, because counting slows kernels down");
   if (prepareRun(run, application, true)) return 0;
   std::optional<ProgressLine> progress;
   if (ProgressLine::isPossible())
     progress.emplace([](double seconds) {
-      return fmt::format("counting in a second run, {:.0f} s (Ctrl-C: what there is by then)",
+      return fmt::format("counting in a second run, {:.0f} s (Ctrl-C: use what was counted so far)",
                          seconds);
     });
   const ChildEnd end = runChild(application, 0, output);
@@ -329,7 +329,7 @@ int runAgain(RunOptions run, const std::vector<std::string> &application, const 
   repeatComplaints(output);
   std::error_code error;
   if (end.told != 0) {
-    complain("profile: interrupted in the second run: what was counted until then is used");
+    complain("profile: interrupted in the second run: using what was counted so far");
     fs::remove(output, error);
   } else if (end.error == 0 && end.exit_code == first.exit_code && end.signal == first.signal) {
     fs::remove(output, error);
@@ -352,7 +352,7 @@ Result<std::vector<profile::MeasuredPeaks>> peaksFor(const ProfileOptions &optio
     return std::vector<profile::MeasuredPeaks>();
   auto kept = profile::readPeaks(usual);
   if (kept) return kept;
-  complain(kept.error().message() + "; the rates of the table are used");
+  complain(kept.error().message() + "; using the rates of FADE's table");
   return std::vector<profile::MeasuredPeaks>();
 }
 
@@ -395,7 +395,7 @@ int profileRun(ProfileOptions options, const std::vector<std::string> &applicati
   const auto launch = RunLaunch::begin(options.directory);
   if (!launch) return 1;
   if (options.counts && !meansSoftwareGpu(options.run.gpu)) {
-    complain("profile: in the folder of a run kernels are counted on the software GPU only; times "
+    complain("profile -o DIR/: kernels are counted on the software GPU only; on a card only times "
              "are measured");
     options.counts = false;
   }
@@ -455,10 +455,9 @@ CLI::App *addProfileCommand(CLI::App &app, ProfileOptions &options) {
   command
       ->add_option("-o,--output", options.directory,
                    "output folder for profile.json, roofline.json, analysis.json and dag.json "
-                   "(default: profile); a name that ends in / is a run of many processes: each has "
-                   "a folder in it")
+                   "(default: profile); if the name ends in /, each process has a subfolder in it")
       ->type_name("DIR");
-  command->add_option("run", options.run_folder, "sum up a run of many processes: their folder")
+  command->add_option("run", options.run_folder, "folder of a run of many processes to summarize")
       ->type_name("DIR");
   addVariable(*command, options.run, "--ranks", "FADE_RANKS", "N,N-N,...");
   command
@@ -476,12 +475,13 @@ CLI::App *addProfileCommand(CLI::App &app, ProfileOptions &options) {
       ->type_name("FILE");
   command->add_option("--rows", options.rows, "rows per table (default: 15)")->type_name("N");
   command->add_flag("--counts,!--no-counts", options.counts,
-                    "count what kernels do (default: on); without it only dag.json is made");
+                    "count what kernels execute (default: on); --no-counts writes only dag.json");
   command
       ->add_option(
           "--observe", options.observe,
           "source of the counts: gpu, the software GPU, which observes kernels as compiled; pass, "
-          "instrumented kernels (fadeprobe cc), in a second run; auto: gpu on the software GPU")
+          "instrumented kernels (fadeprobe cc), in a second run; auto, gpu on the software GPU, "
+          "pass on a card")
       ->type_name("auto|pass|gpu")
       ->check(CLI::IsMember({"auto", "pass", "gpu"}));
   command
@@ -492,7 +492,7 @@ CLI::App *addProfileCommand(CLI::App &app, ProfileOptions &options) {
       ->check(CLI::IsMember({"model", "device"}));
   command
       ->add_option("--timeline", options.timeline,
-                   "also write a timeline for Perfetto, with these times")
+                   "also write a timeline for Perfetto, with the same times")
       ->type_name("FILE");
   addVariable(*command, options.run, "-k,--kernels", "FADE_KERNELS", "REGEX");
   addVariable(*command, options.run, "-d,--dispatches", "FADE_DISPATCHES", "all|random|1|N|A-B");
@@ -505,13 +505,13 @@ int runProfile(ProfileOptions options, const std::vector<std::string> &applicati
   const int sources = (application.empty() ? 0 : 1) + (options.events.empty() ? 0 : 1) +
                       (options.thread_trace.empty() ? 0 : 1) + (options.run_folder.empty() ? 0 : 1);
   if (sources != 1) {
-    complain("profile: expected an application after --, or --events FILE, or --thread-trace DIR");
+    complain("profile: expected an application after --, or --events FILE, --thread-trace DIR or "
+             "the folder of a run");
     return kUsageError;
   }
   if (!options.run_folder.empty()) return showRun(options.run_folder, options.rows);
   if (options.times == "model" && (!options.counts || application.empty())) {
-    complain("--times model: the model needs counts of what kernels do (an application, and not "
-             "--no-counts)");
+    complain("--times model needs an application and its counts: remove --no-counts");
     return kUsageError;
   }
   const auto peaks = peaksFor(options);
@@ -529,7 +529,7 @@ int runProfile(ProfileOptions options, const std::vector<std::string> &applicati
   std::error_code error;
   fs::create_directories(options.directory, error);
   if (error) {
-    complain(fmt::format("cannot make {}: {}", options.directory, error.message()));
+    complain(fmt::format("cannot create {}: {}", options.directory, error.message()));
     return 1;
   }
   if (!options.thread_trace.empty()) return importTrace(options);
@@ -575,7 +575,7 @@ int runProfile(ProfileOptions options, const std::vector<std::string> &applicati
       fs::remove(recorded, error);
       if (!lines.empty()) fs::remove(lines, error);
     } else {
-      complain(fmt::format("what was recorded is in {}", recorded));
+      complain(fmt::format("the recorded events are in {}", recorded));
     }
   }
   endLike(stopped_by != 0 ? ChildEnd{128 + stopped_by, stopped_by, 0, false, 0} : run.end);

@@ -124,7 +124,7 @@ CLI::App *addPeaksCommand(CLI::App &app, PeaksOptions &options) {
       app.add_subcommand("peaks", "measure the GPU's peak rates: memory levels and arithmetic");
   command
       ->add_option("-o,--output", options.output,
-                   "file for what was measured (default: fade/peaks.json in the user's cache)")
+                   "file for the measured rates (default: fade/peaks.json in the user's cache)")
       ->type_name("FILE");
   command->add_option("--gpu", options.gpu, "auto, real, or gfx90a, gfx1030, ...")
       ->type_name("auto|real|gfx...");
@@ -154,8 +154,8 @@ int runPeaks(const PeaksOptions &options) {
   std::optional<ProgressLine> progress;
   if (ProgressLine::isPossible())
     progress.emplace([&](double seconds) {
-      return fmt::format("measuring, {} rates, {:.0f} s (Ctrl-C: what there is by then)",
-                         measured.load(), seconds);
+      return fmt::format("measuring, {} rates, {:.0f} s (Ctrl-C: cancel)", measured.load(),
+                         seconds);
     });
   const auto end = runSupervised(
       {*program, "peaks"}, variables, std::chrono::minutes(5), [&](std::string_view text) {
@@ -169,7 +169,7 @@ int runPeaks(const PeaksOptions &options) {
   if (const int signal = supervisedStoppedBy(); signal != 0) {
     for (const MeasuredPeaks &peaks : all)
       std::fputs(tableOf(peaks.target, &peaks).c_str(), stdout);
-    complain("peaks: interrupted: what was measured until then is not kept");
+    complain("peaks: interrupted; nothing was saved");
     file.reset();
     endLike({128 + signal, signal, 0, false, 0});
   }
@@ -190,7 +190,7 @@ int runPeaks(const PeaksOptions &options) {
   }
   if (!file) return writeFile(path, lines) ? 0 : 1;
   if (!file->write(lines)) return 1;
-  complain(fmt::format("kept in {}", path));
+  complain(fmt::format("saved to {}", path));
   return 0;
 }
 

@@ -117,20 +117,19 @@ std::string textOf(const ProgramDag &program, const DagSummary &summary, std::si
                                kinds[static_cast<std::size_t>(NodeKind::fill)]);
   line("HIP calls", kinds[static_cast<std::size_t>(NodeKind::call)]);
   line("the program itself, between calls", kinds[static_cast<std::size_t>(NodeKind::host)]);
-  line("on the way to the GPU and back", summary.critical_delay_ns);
+  line("submission and completion", summary.critical_delay_ns);
   if (summary.critical_guesses != 0)
-    text +=
-        fmt::format("{} of its {} steps {} guessed: who waited for whom is not recorded there\n",
-                    summary.critical_guesses, numbers.critical_nodes - summary.parts,
-                    summary.critical_guesses == 1 ? "is" : "are");
+    text += fmt::format("{} of its {} steps {} guessed: their dependencies were not recorded\n",
+                        summary.critical_guesses, numbers.critical_nodes - summary.parts,
+                        summary.critical_guesses == 1 ? "is" : "are");
   text += fmt::format("if the GPU could start everything as soon as streams and events allow: {} "
                       "less ({:.1f} %)\n",
                       durationText(summary.overlap_ns), share(summary.overlap_ns));
   if (program.left_out != 0)
-    text += fmt::format("{} operation{} of the GPU without times {} left out: under way when the "
-                        "process ended\n",
-                        program.left_out, program.left_out == 1 ? "" : "s",
-                        program.left_out == 1 ? "is" : "are");
+    text += fmt::format(
+        "{} operation{} of the GPU without times {} left out: still running when the "
+        "process ended\n",
+        program.left_out, program.left_out == 1 ? "" : "s", program.left_out == 1 ? "is" : "are");
   constexpr std::size_t width = 44;
   text += fmt::format("\n{:<{}}{:>8}{:>11}{:>11}   gain if faster by{:>7}{:>11}{:>11}\n", "work",
                       width, "count", "total", "critical", "10 %", "50 %", "100 %");

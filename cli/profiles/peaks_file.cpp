@@ -44,9 +44,10 @@ double rateIn(const Json &object, const char *key) {
 }
 
 MeasuredPeaks peaksIn(const Json &line) {
-  if (report::text(line, "type") != "peaks") throw std::invalid_argument("it is no line of peaks");
+  if (report::text(line, "type") != "peaks")
+    throw std::invalid_argument("it is not a line of peaks");
   if (report::number(line, "version") != 1)
-    throw std::invalid_argument("its version is not one that this fadeprobe knows");
+    throw std::invalid_argument("its version is unknown to this fadeprobe");
   MeasuredPeaks peaks;
   peaks.target = report::text(line, "target");
   if (peaks.target.empty()) throw std::invalid_argument("it names no 'target'");

@@ -41,9 +41,9 @@ Result<Json> readJson(const fs::path &path) {
 }
 
 double cyclesIn(const Json &value) {
-  if (!value.is_number()) throw std::invalid_argument("a number of cycles is no number");
+  if (!value.is_number()) throw std::invalid_argument("a cycle count is not a number");
   const auto cycles = value.get<double>();
-  if (cycles > kMostCycles) throw std::invalid_argument("a number of cycles is too large");
+  if (cycles > kMostCycles) throw std::invalid_argument("a cycle count is too large");
   return std::max(cycles, 0.0);
 }
 
@@ -122,7 +122,7 @@ void Reader::addKernel(const std::string &symbol, const std::string &name) {
 /// [text, _, number, source, code object, address, hits, latency, stall, idle]
 void Reader::readRow(const Json &row) {
   if (!row.is_array() || row.size() < 10 || !row[0].is_string() || !row[3].is_string())
-    throw std::invalid_argument("a row of 'code' has not the ten columns that it should have");
+    throw std::invalid_argument("a row of 'code' does not have ten columns");
   const auto text = row[0].get<std::string>();
   if (text.starts_with(";")) {
     addKernel(text.substr(std::min(text.find_first_not_of("; "), text.size())),
@@ -159,7 +159,7 @@ Status Reader::readCode() {
     if (rows.empty()) throw std::invalid_argument("it has no 'code'");
     if (rows.size() > kMostInstructions)
       throw std::invalid_argument(
-          fmt::format("it has {} instructions, which is too much to show", rows.size()));
+          fmt::format("it has {} instructions, too many to show", rows.size()));
     for (const Json &row : rows) readRow(row);
   } catch (const std::exception &error) {
     return Error::of(fmt::format("{}: {}", path.string(), error.what()));
@@ -224,7 +224,7 @@ void Reader::readOccupancy() {
       if (!list.is_array()) continue; // the names, the version
       for (const Json &event : list) {
         if (!event.is_array() || event.size() < 6)
-          throw std::invalid_argument("an event has not the six columns that it should have");
+          throw std::invalid_argument("an event does not have six columns");
         const std::string id = std::to_string(report::asNumber(event[5], "kernel"));
         const bool begins =
             event[4].is_boolean() ? event[4].get<bool>() : report::asNumber(event[4], "start") != 0;
@@ -269,7 +269,7 @@ void Reader::readTotals() {
         for (const auto &[slot, waves] : slots.items())
           for (const auto &[number, wave] : waves.items()) {
             if (!wave.is_array() || wave.size() < 3)
-              throw std::invalid_argument("a wave has not the three columns that it should have");
+              throw std::invalid_argument("a wave does not have three columns");
             const double begin = cyclesIn(wave[1]), end = cyclesIn(wave[2]);
             first = std::min(first, begin);
             last = std::max(last, end);
@@ -385,7 +385,7 @@ Status Reader::readStatistics(const fs::path &path) {
   for (std::size_t i = 0; i < kColumns.size(); ++i) {
     at[i] = static_cast<std::size_t>(std::ranges::find(heads, kColumns[i]) - heads.begin());
     if (at[i] == heads.size())
-      return Error::of(fmt::format("{}: it has no column '{}'", path.string(), kColumns[i]));
+      return Error::of(fmt::format("{}: no column '{}'", path.string(), kColumns[i]));
   }
   try {
     for (std::size_t number = 1; std::getline(in, line); ++number) {
@@ -397,7 +397,7 @@ Status Reader::readStatistics(const fs::path &path) {
         const std::string &text = fields[at[column]];
         if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != text.npos)
           throw std::invalid_argument(
-              fmt::format("line {}: '{}' is no number", number + 1, kColumns[column]));
+              fmt::format("line {}: '{}' is not a number", number + 1, kColumns[column]));
         return std::stoull(text);
       };
       readRow(Json::array({fields[at[0]], 0, number, fields[at[1]], whole(2), whole(3), whole(4),

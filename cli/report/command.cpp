@@ -263,21 +263,24 @@ CLI::App *addReportCommand(CLI::App &app, ReportOptions &options) {
           "JSON lines written with --log-format json, a recording made with --record, or a file "
           "of fadeprobe trace; or the folder of a run of many processes")
       ->type_name("FILE|DIR");
-  command->add_option("-o,--output", options.html, "the HTML report to write")->type_name("FILE");
-  command->add_option("--ranks", options.ranks, "of a run: make pages of these ranks, too")
+  command->add_option("-o,--output", options.html, "HTML report to write")->type_name("FILE");
+  command
+      ->add_option("--ranks", options.ranks,
+                   "with the folder of a run: also make pages of these ranks")
       ->type_name("N,N-N,...");
   command
-      ->add_option("--host", options.host,
-                   "a file of fadeprobe trace of the same run: calls and markers on the timeline")
+      ->add_option(
+          "--host", options.host,
+          "a trace of the same run (fadeprobe trace): adds calls and markers to the timeline")
       ->type_name("FILE");
   command
       ->add_option("--code", options.code,
-                   "the application, or other files with the kernels' code: shows instructions")
+                   "the application, or other files with the kernels' code, to show instructions")
       ->type_name("FILE")
       ->allow_extra_args(false);
   command
       ->add_option("--sources", options.sources,
-                   "a folder whose source files may be shown (default: the current one)")
+                   "folder whose source files the report may show (default: the current one)")
       ->type_name("DIR")
       ->allow_extra_args(false);
   command->add_option("--title", options.title, "title of the report")->type_name("TEXT");
@@ -290,11 +293,11 @@ int runReport(const ReportOptions &options) {
     complain(fmt::format("{}: fadeprobe report run.jsonl -o out.html", what));
     return kUsageError;
   };
-  if (options.log.empty()) return usage("report: no file of JSON lines given");
+  if (options.log.empty()) return usage("report: expected a file of JSON lines");
   std::error_code ignored;
   if (fs::is_directory(options.log, ignored)) return reportRun(options);
   if (!options.ranks.empty()) {
-    complain(fmt::format("--ranks is for the folder of a run, which {} is not", options.log));
+    complain(fmt::format("--ranks needs the folder of a run, which {} is not", options.log));
     return kUsageError;
   }
   const auto guard = Guard::of(options.guard);

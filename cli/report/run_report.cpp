@@ -52,7 +52,7 @@ int reportRun(const ReportOptions &options) {
     return kUsageError;
   }
   if (!options.host.empty()) {
-    complain("report of the folder of a run: --host is for one process (its report.jsonl)");
+    complain("report of the folder of a run: --host needs one process (its report.jsonl)");
     return kUsageError;
   }
   const auto guard = RunGuard::of(options.guard);
@@ -94,7 +94,7 @@ int reportRun(const ReportOptions &options) {
 int runIntoFolder(RunOptions run, const ReportOptions &outcome,
                   const std::vector<std::string> &application) {
   if (!outcome.timeline.empty()) {
-    complain(fmt::format("--report {}: --timeline is for one process, and cannot be combined with "
+    complain(fmt::format("--report {}: --timeline needs one process and cannot be combined with "
                          "the folder of a run",
                          outcome.html));
     return kUsageError;
@@ -102,7 +102,7 @@ int runIntoFolder(RunOptions run, const ReportOptions &outcome,
   const auto guard = RunGuard::of(outcome.guard);
   if (!guard) return kUsageError;
   if (!outcome.guard.conditions.empty() && RunLaunch::isBehindLauncher()) {
-    complain("--fail-if is about all ranks: put fadeprobe in front of the launcher, or use "
+    complain("--fail-if judges all ranks: put fadeprobe in front of the launcher, or use "
              "fadeprobe report --fail-if on the folder afterwards");
     return kUsageError;
   }

@@ -51,13 +51,13 @@ std::string mistakeIn(const std::string &output, const std::string &format, bool
   if (!format.empty() && output.empty()) return "--format needs -o FILE";
   if (append && output.empty()) return "--append needs -o FILE";
   if (append && format.empty() && host_trace::formFor(format, output) != "rpd")
-    return "--append is for RPD files";
+    return "--append needs an RPD file";
   if (format.empty()) return "";
   if (!host_trace::isForm(format))
     return fmt::format(
         "--format: '{}' is none of rpd, rpd2, rocpd, json, perfetto, pftrace and parquet{}", format,
         suggestion(format, host_trace::formNames()));
-  if (append && !format.starts_with("rpd")) return "--append is for RPD files";
+  if (append && !format.starts_with("rpd")) return "--append needs an RPD file";
   return "";
 }
 
@@ -86,12 +86,13 @@ bool writeViews(const host_trace::HostEvents &events, const TraceOptions &option
 
 void addFormOptions(CLI::App &command, std::string &format, bool &append) {
   command
-      .add_option("--format", format,
-                  "rpd: a database for RPD's tools (default), rpd2: of its older version, rocpd: a "
-                  "database as rocprofv3 writes it, json: JSON lines, perfetto: a timeline for "
-                  "Perfetto and chrome://tracing, pftrace: one in Perfetto's own format (default "
-                  "for names in .pftrace and .perfetto-trace), parquet: a folder of "
-                  "tables for DuckDB, Spark and others")
+      .add_option(
+          "--format", format,
+          "rpd: database for RPD's tools (default); rpd2: the same for older versions of RPD; "
+          "rocpd: database like rocprofv3's; json: JSON lines; perfetto: timeline for "
+          "Perfetto and chrome://tracing; pftrace: timeline in Perfetto's own format "
+          "(default for names in .pftrace and .perfetto-trace); parquet: folder of tables "
+          "for DuckDB, Spark and others")
       ->type_name("rpd|rpd2|rocpd|json|perfetto|pftrace|parquet");
   command.add_flag("--append", append, "add a session to the RPD file instead of replacing it");
 }
@@ -103,8 +104,8 @@ CLI::App *addTraceCommand(CLI::App &app, TraceOptions &options) {
       app.add_subcommand("trace", "record an application's HIP calls, its kernels and copies");
   command
       ->add_option("-o,--output", options.output,
-                   "the file to write, or the folder of --format parquet; a name that ends in '/' "
-                   "is a run with a subfolder per process")
+                   "file to write, or folder for --format parquet; if the name ends in /, each "
+                   "process has a subfolder in it")
       ->type_name("FILE");
   addFormOptions(*command, options.format, options.append);
   command
@@ -145,7 +146,7 @@ void writeAndRemove(const host_trace::HostEvents &events, const TraceOptions &op
   const auto still = host_trace::recordersOf(recorded);
   // A session is not added twice.
   if ((still.empty() || !options.append) && !writeViews(events, options, recorded))
-    return complain(fmt::format("what was recorded is in {}", recorded));
+    return complain(fmt::format("the recorded events are in {}", recorded));
   removeUnlessRecorded(still, options, recorded);
 }
 
@@ -167,7 +168,7 @@ int traceFile(TraceOptions &options, const std::vector<std::string> &application
     if (run.events) writeAndRemove(*run.events, options, recorded);
   } else if (!*made) {
     complain(made->error().message());
-    complain(fmt::format("what was recorded is in {}", recorded));
+    complain(fmt::format("the recorded events are in {}", recorded));
   } else {
     sayWhatIsMissing(**made, recorded);
     removeUnlessRecorded(host_trace::recordersOf(recorded), options, recorded);
@@ -186,7 +187,7 @@ int traceTables(TraceOptions &options, const std::vector<std::string> &applicati
   std::error_code ignored;
   if (!events) {
     complain(events.error().message());
-    complain(fmt::format("what was recorded is in {}", recorded));
+    complain(fmt::format("the recorded events are in {}", recorded));
   } else if (!*events) {
     complain(kNotUsed);
     fs::remove(recorded, ignored);
@@ -209,14 +210,14 @@ std::string mistakeInDatabase(const TraceOptions &options) {
       !host_trace::formFor(options.format, options.output).starts_with("rpd"))
     return "";
   if (isNoFile(options.output))
-    return fmt::format("{} is no file: a database needs one (--format json and perfetto do not)",
+    return fmt::format("{} is not a file: a database needs one (--format json and perfetto do not)",
                        options.output);
   std::array<char, 16> first{};
   std::ifstream file(options.output, std::ios::binary);
   if (!options.append || !file.read(first.data(), 1)) return ""; // none, or an empty one
   file.read(first.data() + 1, first.size() - 1);
   if (std::string_view(first.data(), 15) == "SQLite format 3") return "";
-  return fmt::format("--append: {} is no RPD file", options.output);
+  return fmt::format("--append: {} is not an RPD file", options.output);
 }
 
 /// Whether a file or, for some formats, a folder can be made there. False, after a line that says
@@ -264,8 +265,8 @@ int traceRun(TraceOptions &options, const std::vector<std::string> &application)
   const std::string ranks = cli::valueOf(options.run.values, "FADE_RANKS");
   if (isRankChosen(options.run.values) && launch->folders().empty())
     complain(ranks.empty() ? std::string(kNotUsed)
-                           : fmt::format("nothing was recorded: no process with a rank of --ranks "
-                                         "{} has used the GPU",
+                           : fmt::format("nothing was recorded: no process with a rank in --ranks "
+                                         "{} used the GPU",
                                          ranks));
   endLike(end);
 }
@@ -312,13 +313,13 @@ CLI::App *addLogCommand(CLI::App &app, LogOptions &options) {
       ->add_option("-o,--output", options.output,
                    "convert host events or a run to this file instead")
       ->type_name("FILE");
-  command->add_option("--ranks", options.ranks, "of a run: only these ranks")
+  command->add_option("--ranks", options.ranks, "with the folder of a run: only these ranks")
       ->type_name("N,N-N,...");
   addFormOptions(*command, options.format, options.append);
   command->add_flag("--graphs", options.graphs,
-                    "per graph: captures, kernels in order, launches with their times");
+                    "for each HIP graph: captures, kernels in order, launches with their times");
   command->add_flag("--operators", options.operators,
-                    "what the GPU did for which operator (markers of PyTorch's autograd)");
+                    "GPU time by PyTorch operator (markers of autograd)");
   command->add_flag("--callstack", options.call_paths,
                     "time on CPU and GPU by call path: markers, stack frames, calls");
   command
@@ -326,7 +327,7 @@ CLI::App *addLogCommand(CLI::App &app, LogOptions &options) {
                    "a graph for Graphviz: chain (application, HIP, queues, kernels), or data "
                    "(copies between allocations)")
       ->type_name("chain|data");
-  command->add_option("--rows", options.rows, "lines of each table (default: 15)")->type_name("N");
+  command->add_option("--rows", options.rows, "rows per table (default: 15)")->type_name("N");
   addRunGuardOptions(*command, options.guard);
   return command;
 }
@@ -336,10 +337,8 @@ CLI::App *addControlCommand(CLI::App &app, ControlOptions &options) {
       app.add_subcommand("control", "start and stop recording in a running process");
   command
       ->add_option("what", options.what,
-                   "start, stop, flush or status. stop and flush write what has been recorded so "
-                   "far: into the "
-                   "file, or under fadeprobe trace, which makes the file at the end, into "
-                   "OUTPUT.PID.events")
+                   "start, stop, flush or status; stop and flush write the events recorded so far, "
+                   "to the file or, under fadeprobe trace -o OUTPUT, to OUTPUT.PID.events")
       ->type_name("start|stop|flush|status");
   command->add_option("pid", options.pid, "a process that was started with fadeprobe trace")
       ->type_name("PID");
@@ -444,7 +443,7 @@ int logRun(const LogOptions &options) {
     return 1;
   };
   if (options.graphs || options.operators || options.call_paths || !options.picture.empty()) {
-    complain("--graphs, --operators, --callstack and --dot are for one process of a run: name its "
+    complain("--graphs, --operators, --callstack and --dot need one process of a run: name its "
              "file (host=.../rank=.../pid=.../events)");
     return kUsageError;
   }
@@ -457,7 +456,7 @@ int logRun(const LogOptions &options) {
   const auto run = host_trace::Run::read(options.file, options.ranks);
   if (!run) return failed(run.error());
   if (!options.output.empty()) {
-    for (const std::string &problem : run->problems) complain("left out: " + problem);
+    for (const std::string &problem : run->problems) complain("skipped: " + problem);
     const Status status = writeRun(*run, options);
     return status ? guard->judge(*run) : failed(status.error());
   }
@@ -481,13 +480,12 @@ int runLog(const LogOptions &options) {
   std::error_code ignored;
   if (fs::is_directory(options.file, ignored)) return logRun(options);
   if (!options.ranks.empty()) {
-    complain(fmt::format("--ranks is for the folder of a run, which {} is not", options.file));
+    complain(fmt::format("--ranks needs the folder of a run, which {} is not", options.file));
     return kUsageError;
   }
   if (!options.guard.conditions.empty() || !options.guard.junit.empty() ||
       !options.guard.sarif.empty()) {
-    complain(
-        fmt::format("log --fail-if is for the folder of a run, which {} is not", options.file));
+    complain(fmt::format("log --fail-if needs the folder of a run, which {} is not", options.file));
     return kUsageError;
   }
   if (host_trace::isFolderForm(options.format)) {

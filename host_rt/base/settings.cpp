@@ -354,15 +354,16 @@ constexpr Variable kVariables[] = {
      }},
     {"FADE_TRACE_API", "--api", "functions of HIP to record: all, groups or regular expressions",
      readTraceApi},
-    {"FADE_TRACE_START", "--start", "whether events are recorded from the beginning: on or off",
+    {"FADE_TRACE_START", "--start", "start with recording on or off (default: on)",
      [](Settings &s, std::string_view v) { return readFlag(s.trace_starts_on, v); }},
     {"FADE_TRACE_FORMAT", "--format",
-     "rpd: a database for RPD's tools (default), rpd2: of its older version, json: JSON lines, "
-     "perfetto: a timeline for Perfetto and chrome://tracing, pftrace: one in Perfetto's own "
-     "format (default for names in .pftrace and .perfetto-trace), events: as it was recorded, run: "
-     "a folder with a subfolder per process (default for a name that ends in '/')",
+     "rpd: database for RPD's tools (default); rpd2: the same for older versions of RPD; json: "
+     "JSON lines; "
+     "perfetto: timeline for Perfetto and chrome://tracing; pftrace: timeline in Perfetto's own "
+     "format (default for names in .pftrace and .perfetto-trace); events: the host events as "
+     "recorded; run: folder with a subfolder per process (default for a name that ends in '/')",
      readTraceFormat},
-    {"FADE_TRACE_FLUSH", "--flush", "write what was recorded every N seconds",
+    {"FADE_TRACE_FLUSH", "--flush", "write the recorded events every N seconds",
      [](Settings &s, std::string_view v) { return readPositive(s.trace_flush, v); }},
     {"FADE_TRACE_STACKS", "--stacks", "record the call stack of each call, up to N frames",
      readStacks},
@@ -375,7 +376,7 @@ constexpr Variable kVariables[] = {
        return std::nullopt;
      }},
     {"FADE_CORRECT", "--correct",
-     "properties: return what HSA and the driver say about a device where HIP says otherwise",
+     "properties: where HIP reports other device properties than HSA and the driver, return theirs",
      readCorrect},
     {"FADE_CAPTURE", "--output", "folder for captures of the chosen dispatches",
      [](Settings &s, std::string_view v) -> Complaint {
@@ -385,17 +386,17 @@ constexpr Variable kVariables[] = {
     {"FADE_CAPTURE_LIMIT", "--limit", "capture at most N dispatches (default: 16)",
      [](Settings &s, std::string_view v) { return readPositive(s.capture_limit, v); }},
     {"FADE_CAPTURE_REACHABLE", "--reachable",
-     "capture only memory that pointers lead to, from the kernel's arguments and the code",
+     "capture only memory that pointers in the arguments and the code lead to",
      [](Settings &s, std::string_view v) { return readFlag(s.capture_reachable, v); }},
     {"FADE_CAPTURE_SIZE", "--max-size",
-     "leave out dispatches that may touch more memory than that (default: 64G)",
+     "skip dispatches that may touch more memory than this (default: 64G)",
      [](Settings &s, std::string_view v) { return readBytes(s.capture_size, v); }},
     {"FADE_MEMORY", "--memory", "memory for buffered records, for example 256M",
      [](Settings &s, std::string_view v) { return readBytes(s.memory, v); }},
     {"FADE_LOSSY", "--lossy", "drop records instead of slowing kernels down",
      [](Settings &s, std::string_view v) { return readFlag(s.lossy, v); }},
     {"FADE_STREAM", "--stream",
-     "every access as a record, also where a kernel could add its accesses up",
+     "write a record for every access, even where the kernel could sum its accesses",
      [](Settings &s, std::string_view v) { return readFlag(s.stream, v); }},
     {"FADE_TRANSPORT", "--transport", "where records are buffered: host or device memory",
      readTransport},

@@ -82,7 +82,7 @@ struct Description {
 
 enum class State { before, after };
 
-/// What a number of neighbouring pages hold.
+/// What a number of neighboring pages hold.
 struct Run {
   enum Kind : uint32_t {
     kZero = 0,   ///< nothing but zeros

@@ -36,7 +36,7 @@ public:
   }
   std::string text(const char *key) const {
     const Json &value = member(key);
-    if (!value.is_string()) fail(key, "is not a text");
+    if (!value.is_string()) fail(key, "is not a string");
     auto text = value.get<std::string>();
     // It will be shown, and is not to command the terminal.
     if (std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))

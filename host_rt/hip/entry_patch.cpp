@@ -150,7 +150,7 @@ Result<PatchOutcome> patchEntries(const LoadedLibrary &library,
                                   const std::vector<const ApiFunction *> &functions) {
   PatchOutcome outcome;
   void *handle = dlopen(library.path.c_str(), RTLD_NOW | RTLD_NOLOAD);
-  if (!handle) return Error{library.path, "", 0, "cannot be looked at"};
+  if (!handle) return Error{library.path, "", 0, "cannot be read"};
   const std::size_t size = inPages(functions.size() * kStubBytes);
   char *stubs = mapNear(library, size);
   if (!stubs) return Error{library.path, "", 0, "there is no free memory near it"};

@@ -296,7 +296,8 @@ void openOnce(const Settings &settings, const std::string &own_directory) {
     const Status started = startWriter(
         {own_directory + "/fade/fade-trace-writer", events, output, format, settings.trace_flush});
     if (!started)
-      warn("{}; fadeprobe log {} -o {} makes the file", started.error().message(), events, output);
+      warn("{}; to make the file: fadeprobe log {} -o {}", started.error().message(), events,
+           output);
   }
   stack_depth = settings.trace_stacks;
   setCounted(startsOn(settings.trace_starts_on));
@@ -387,7 +388,7 @@ void lookAgain() noexcept {
     const std::lock_guard lock(mutex);
     if (installer) installer->lookAgain();
   } catch (const std::exception &e) {
-    warn("HIP cannot be looked at: {}", e.what());
+    warn("HIP cannot be inspected: {}", e.what());
   }
 }
 

@@ -52,7 +52,7 @@ void stopFor(const Error &error) noexcept {
   static std::atomic<bool> said{false};
   std::atomic_ref(*recording_switch).store(0);
   if (!said.exchange(true))
-    warn("{}: the recording ends here; the application goes on", error.message());
+    warn("{}: the recording ends here; the application continues", error.message());
 }
 
 /// On the thread's last way out: what is left of its block is for another thread.

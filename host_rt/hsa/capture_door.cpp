@@ -158,7 +158,7 @@ uint32_t CaptureSession::quiesce(const QueueState &own) {
       const std::lock_guard lock(mutex_);
       const std::size_t copies = copiesUnderWay();
       is_reading_ = copies == 0 || SteadyClock::now() >= deadline;
-      if (is_reading_ && copies != 0) note("capture: {} copies do not come to an end", copies);
+      if (is_reading_ && copies != 0) note("capture: {} copies did not complete", copies);
       if (is_reading_) return busy + (copies == 0 ? 0 : 1);
     }
     std::this_thread::sleep_for(gates::kPoll);

@@ -424,8 +424,9 @@ std::string CaptureSession::whyNothing() {
     return fmt::format("{}{}", fmt::join(names, ", "),
                        more == 0 ? "" : fmt::format(" and {} more", more));
   };
-  if (chosen.empty()) return fmt::format("none of the kernels that ran is chosen: {}", list(all));
-  return fmt::format("no dispatch that was asked for came: {}", list(chosen));
+  if (chosen.empty())
+    return fmt::format("--kernels matches none of the kernels that ran: {}", list(all));
+  return fmt::format("none of the requested dispatches ran: {}", list(chosen));
 }
 
 void CaptureSession::release() {

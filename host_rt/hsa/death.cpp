@@ -16,7 +16,7 @@ std::string sizes(const std::array<uint32_t, 3> &size) {
 }
 
 std::string placeOf(const std::string &file, uint32_t line, uint32_t column) {
-  if (file.empty() || line == 0) return "a line that is not known (no debug information)";
+  if (file.empty() || line == 0) return "unknown line (no debug information)";
   const auto name = file.substr(file.rfind('/') + 1);
   return column == 0 ? fmt::format("{}:{}", name, line)
                      : fmt::format("{}:{}:{}", name, line, column);
@@ -110,7 +110,7 @@ void addWaves(const DeathDispatch &dispatch, std::vector<std::string> &lines) {
   if (dispatch.is_instrumented && dispatch.waves.empty())
     lines.emplace_back(dispatch.adds_up
                            ? "  its accesses were added up on the GPU: --stream shows the last ones"
-                           : "  it is instrumented, and none of its waves has left a record");
+                           : "  it is instrumented, but none of its waves has written a record");
 }
 
 /// Only of one that did not end: workgroups that fit no more are no cause for anything else.

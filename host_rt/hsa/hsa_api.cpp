@@ -76,13 +76,13 @@ void HsaTables::findLate(const Exports &exports) {
   for (std::size_t i = 0; i < std::size(kLateNames); ++i)
     if (late_places_[i] == kNoEntry && !exports(kLateNames[i]).empty())
       gaps_.push_back(
-          fmt::format("{} of {} is not in its API table: what the application does with "
-                      "it is not seen",
+          fmt::format("{} of {} is not in its API table: the application's calls of it are "
+                      "not seen",
                       kLateNames[i], fileOf(core_)));
   if (entries > kNamedAmdEntries)
     gaps_.push_back(fmt::format(
         "{} has {} extension{} that this FADE does not know ({} entries, known: {}): queues, "
-        "kernels and copies that are made with them are not seen; try a newer version of FADE",
+        "kernels and copies that use them are not seen; try a newer version of FADE",
         fileOf(core_), entries - kNamedAmdEntries, entries - kNamedAmdEntries == 1 ? "" : "s",
         entries, kNamedAmdEntries));
 }

@@ -101,7 +101,7 @@ bool MemoryReader::readDevice(const VisibleRegion &region, const Use &use) {
   if (engine_works_ && !startCopy(0, region, 0, sizeAt(0))) engine_works_ = false;
   for (uint64_t at = 0; at < total; at += kPiece, slot ^= 1) {
     if (engine_works_ && !waitFor(slot)) {
-      warn("capture: a copy engine does not answer: memory is read in another way");
+      warn("capture: a copy engine does not respond: using another way to read memory");
       engine_works_ = false;
     }
     // The next piece is on its way while this one is compressed.

@@ -78,7 +78,7 @@ bool setMask(hsa_queue_t *queue, const QueueDescriptor::Compute &compute) {
 
 bool makeDescribed(const QueueServices &services, hsa_agent_t agent, QueueDescriptor &d) {
   if (!isWatchable(d)) return false;
-  if (d.flags != 0) note("a queue is made in the host's memory, not in the GPU's");
+  if (d.flags != 0) note("a queue is created in host memory instead of GPU memory");
   const auto packets = static_cast<uint32_t>(d.ring_bytes / sizeof(hsa_kernel_dispatch_packet_t));
   const auto made = makeWatched(
       services,

@@ -13,7 +13,7 @@ namespace fade {
 /// The control block as it lies in device memory, and a copy of it in host memory.
 struct ControlBlock {
   fade_control control;
-  // All waves add to `head` and to `written` with each record. Neighbours in memory may share a
+  // All waves add to `head` and to `written` with each record. Neighbors in memory may share a
   // part of the cache that can do one such thing at a time.
   std::byte between[4096 - sizeof(fade_control)];
   fade_u64 written[FADE_RING_SEGMENTS]; ///< of a segmented ring; others end before this

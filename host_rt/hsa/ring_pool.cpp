@@ -55,7 +55,7 @@ RingPool::RingPool(const Agent &gpu, const Agent &host, const Settings &settings
       patience_(patience) {
   if (transport_ == Transport::device && !copiesWhatIsWritten(gpu)) {
     transport_ = Transport::host;
-    warn("the copy engine of {} does not see what a running kernel writes: records go to host "
+    warn("the copy engine of {} does not see writes of a running kernel: records go to host "
          "memory",
          gpu.target);
   }

@@ -11,10 +11,10 @@ std::vector<std::string> Unseen::lines(bool with_copies) const {
       lines.push_back(fmt::format("{} {} {}", n, n == 1 ? one : many, what));
   };
   say(Kind::queue, "queue was", "queues were",
-      "made in a way that FADE cannot watch: kernels on them are missing");
+      "created in a way that FADE cannot observe: kernels on them are missing");
   if (const uint32_t first = packet_.load(std::memory_order_relaxed); first != kNoPacket)
     say(Kind::packet, "packet", "packets",
-        fmt::format("of a type that FADE does not know ({}): passed on unchanged; kernels they run "
+        fmt::format("of a type unknown to FADE ({}): passed on unchanged; kernels they run "
                     "are missing",
                     first >> 8 == 0 ? fmt::format("vendor format {}", first & 0xff)
                                     : fmt::format("type {}", first >> 8)));
@@ -22,9 +22,9 @@ std::vector<std::string> Unseen::lines(bool with_copies) const {
       "in clusters of workgroups cannot be captured: passed on unchanged");
   if (!with_copies) return lines;
   say(Kind::sdma_queue, "SDMA queue was", "SDMA queues were",
-      "made by the application itself: copies on them are missing");
+      "created by the application itself: copies on them are missing");
   say(Kind::copy, "batch of copies has", "batches of copies have",
-      "a form that FADE does not know: their copies are missing");
+      "a form unknown to FADE: their copies are missing");
   say(Kind::prefetch, "prefetch", "prefetches",
       "of managed memory (hsa_amd_svm_prefetch_async): their copies are missing");
   return lines;

@@ -26,7 +26,7 @@ public:
   void add(Kind kind, uint64_t count = 1) noexcept {
     counts_[static_cast<std::size_t>(kind)].fetch_add(count, std::memory_order_relaxed);
   }
-  /// A packet of a type that FADE does not know; `format`: of a vendor's packet, else 0.
+  /// A packet of a type unknown to FADE; `format`: of a vendor's packet, else 0.
   void addPacket(unsigned type, unsigned format) noexcept {
     add(Kind::packet);
     uint32_t none = kNoPacket;

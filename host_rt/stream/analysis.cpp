@@ -139,7 +139,7 @@ void Analysis::announce(DispatchRecord &dispatch, const fade_wave_begin &wave) {
     // The ids of its sites would mean something else: none of its records can be understood.
     const ModuleSites *sites = dispatch.kernel->sites();
     if ((!sites || sites->table.moduleId() != wave.module) && !dispatch.damaged.exchange(true))
-      warn("the records of {} belong to another site table ({:#x}); they are ignored",
+      warn("the records of {} belong to another site table ({:#x}) and are ignored",
            dispatch.kernel->name(), wave.module);
   }
   if (dispatch.waves) dispatch.waves->add(wave, dispatch.batches);
@@ -273,12 +273,12 @@ std::size_t Analysis::check(StreamBatch &batch, uint64_t &records, unsigned work
   }
   if (scan) dispatch.last->add(*scan, {batch.bytes, good}, batch.position);
   if (has_summaries && !unfed_.empty() && !said_unfed_.exchange(true))
-    warn("accesses that kernels have added up, and blocks, are missing in the report of {}: this "
-         "is a recording of summaries; --record with --stream has all of them",
+    warn("sums of accesses, and blocks, are missing in the report of {}: this is a recording of "
+         "summaries; record with --stream to have all of them",
          unfed_);
   if (has_sums && !without_sums_.empty() && !said_without_sums_.exchange(true))
-    warn("irregular accesses that kernels have added up are missing in the report of {}: this is a "
-         "recording of summaries; --record with --stream has all of them",
+    warn("sums of irregular accesses are missing in the report of {}: this is a recording of "
+         "summaries; record with --stream to have all of them",
          without_sums_);
   if (fault && !dispatch.damaged.exchange(true))
     warn("the records of {} are damaged at byte {} ({}); the rest of dispatch {} is ignored",
@@ -532,7 +532,7 @@ void Analysis::giveUpWorkers() {
   const LoadedHandler *stuck = nullptr;
   for (const auto &worker : workers_)
     if (const auto *handler = worker->inside.load(std::memory_order_relaxed)) stuck = handler;
-  warn("{}{} does not return from its records; the report continues without them",
+  warn("{}{} does not return from processing records; the report continues without them",
        stuck ? "handler " : "an analyzer", stuck ? stuck->name() : "");
 }
 

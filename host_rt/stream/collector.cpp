@@ -37,7 +37,7 @@ constexpr auto kDeaf = std::chrono::minutes(1);
 // is whole. The first answer may be of a question from before; if that was of what was written, the
 // second fits to nothing, and the third and fourth say it.
 constexpr uint64_t kAnswersToSettle = 4;
-constexpr std::string_view kNothingToCopy = ". With FADE_TRANSPORT=host nothing has to be copied";
+constexpr std::string_view kNothingToCopy = "; FADE_TRANSPORT=host needs no copies";
 
 /// The GPU may still write to the ring and the signal of this one: it lives as long as the process.
 void abandon(std::unique_ptr<LiveDispatch> live) noexcept {
@@ -360,7 +360,7 @@ void Collector::watch(Streaming &s, Time now) {
 void Collector::lose(Streaming &s, std::string_view why, std::string_view advice,
                      bool &said) noexcept {
   if (!std::exchange(said, true))
-    warn("records of {} {} (dispatch {}): it goes on without them{}",
+    warn("records of {} {} (dispatch {}): the kernel continues without them{}",
          s.live->record->kernel->name(), why, s.live->record->view.id, advice);
   s.is_lost = s.warned = true;
   s.live->ring->drain.giveUp();
@@ -372,7 +372,7 @@ void Collector::checkDamage(Streaming &s) {
   const std::string damage = s.live->ring->damage();
   if (damage.empty() || std::exchange(s.is_damaged, true)) return;
   DispatchRecord &record = *s.live->record;
-  warn("{}; it happened while {} ran or before (dispatch {}), whose records are incomplete", damage,
+  warn("{}; this happened before or while {} ran (dispatch {}): its records are incomplete", damage,
        record.kernel->name(), record.view.id);
   record.view.flags |= FADE_DISPATCH_INCOMPLETE;
   s.warned = true;

@@ -212,10 +212,10 @@ void DispatchLog::report() {
   for (const auto &[key, durations] : durations_)
     if (key.variant == "observed") observed += durations.count;
   if (observed != 0)
-    notes.push_back(fmt::format("{} seen by the software GPU, as compiled: accesses are those of "
-                                "the machine's instructions",
-                                observed == 1 ? "1 dispatch was"
-                                              : fmt::format("{} dispatches were", observed)));
+    notes.push_back(fmt::format(
+        "{} observed by the software GPU, as compiled: accesses are those of "
+        "the machine's instructions",
+        observed == 1 ? "1 dispatch was" : fmt::format("{} dispatches were", observed)));
   const auto hint_line = hint();
   switch (output_.format()) {
   case Format::text: reportText(notes); break;
@@ -239,7 +239,7 @@ std::string DispatchLog::durationsText() const {
   const bool in_software =
       std::ranges::any_of(rows, [](const auto *row) { return row->second.in_software; });
   // Times would be this machine's.
-  std::string text = in_software ? "instructions executed by waves, one by each:\n" : "";
+  std::string text = in_software ? "instructions executed, counted once per wave:\n" : "";
   const auto [least, most] =
       in_software ? std::pair("least", "most") : std::pair("shortest", "longest");
   text += bold(fmt::format(kRow, "count", "total", "mean", least, most, "variant", "kernel"),

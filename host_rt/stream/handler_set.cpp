@@ -61,13 +61,13 @@ Result<EntryFunction> openLibrary(const HandlerChoice &choice, const std::string
 } // namespace
 
 std::string apiFault(const fade_handler_api *api) {
-  if (!api) return "it returned no interface";
+  if (!api) return FADE_HANDLER_ENTRY "() returned null";
   if (api->size < offsetof(fade_handler_api, needs) || api->abi != FADE_HANDLER_ABI)
-    return fmt::format("it was built for handler ABI {}, this FADE speaks {}; build it again",
+    return fmt::format("it was built for handler ABI {}, but this FADE has {}: rebuild it",
                        api->size < offsetof(fade_handler_api, message_version) ? 0 : api->abi,
                        FADE_HANDLER_ABI);
   if (api->message_version != FADE_MESSAGE_VERSION)
-    return fmt::format("it reads records of version {}, this FADE writes {}; build it again",
+    return fmt::format("it reads records of version {}, but this FADE writes {}: rebuild it",
                        api->message_version, FADE_MESSAGE_VERSION);
   if (api->size < kFirstApi)
     return fmt::format("its interface has {} bytes instead of {}", api->size, kFirstApi);

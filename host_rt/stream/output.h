@@ -32,7 +32,7 @@ public:
   Format format() const { return format_; }
   /// The width of the terminal that the report goes to, 0 if it is none.
   unsigned terminalColumns() const noexcept;
-  /// Whether that terminal may be sent colours ($NO_COLOR and TERM=dumb say no).
+  /// Whether that terminal may be sent colors ($NO_COLOR and TERM=dumb say no).
   bool hasColor() const noexcept;
   /// Whole lines. Any thread.
   void write(std::string_view lines) noexcept;

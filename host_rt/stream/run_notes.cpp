@@ -78,14 +78,14 @@ std::vector<std::string> samplingNotes(const WorkgroupFilter &filter,
     range.sample = 1;
     const bool is_ranged = !range.wantsAllWorkgroups();
     const std::string sample = filter.sample > 1 ? fmt::format("one in {}", filter.sample) : "";
-    notes.push_back(fmt::format("Accesses and blocks are those of {} of {} workgroups ({}{}{}); "
+    notes.push_back(fmt::format("Accesses and blocks cover {} of {} workgroups ({}{}{}); "
                                 "their counts are not scaled",
                                 workgroups.recorded, workgroups.all,
                                 is_ranged ? "--workgroups" : "",
                                 is_ranged && !sample.empty() ? ", " : "", sample));
   }
   if (filter.sample_executions > 1)
-    notes.push_back(fmt::format("Accesses are those of one execution in {} of each place; their "
+    notes.push_back(fmt::format("Accesses cover one execution in {} of each site; their "
                                 "counts are not scaled",
                                 filter.sample_executions));
   return notes;
@@ -102,10 +102,8 @@ std::vector<std::string> automaticNotes(const WorkgroupCounts &dispatches,
 std::optional<std::string> hintFor(const Wishes &wishes, const Outcome &outcome) {
   if (outcome.kernels.empty() && wishes.lacks_queues && wishes.lacks_queues())
     return "FADE saw no queue, although kernels were loaded: the application launched none of "
-           "them, "
-           "or its ROCr makes queues in a way that this FADE does not know (fadeprobe -v names "
-           "what "
-           "is not known; fadeprobe doctor, the versions)";
+           "them, or its ROCr creates queues in a way unknown to this FADE (fadeprobe -v shows "
+           "what is unknown; fadeprobe doctor, the versions)";
   if (outcome.kernels.empty())
     return wishes.instrumented
                ? std::optional("the application ran no kernels: there is nothing to analyze")
@@ -119,7 +117,8 @@ std::optional<std::string> hintFor(const Wishes &wishes, const Outcome &outcome)
     return fmt::format("--library-filter '{}' chooses none of the kernels that ran: {}",
                        wishes.library_filter, nameList(outcome.kernels));
   if (wishes.instrumented && outcome.instrumented == 0 && outcome.lacks_twins)
-    return "no kernel was instrumented: none of those asked for has an instrumented twin; compile "
+    return "no kernel was instrumented: none of the selected kernels has an instrumented twin; "
+           "compile "
            "the application with 'fadeprobe cc'";
   return std::nullopt;
 }

@@ -307,7 +307,7 @@ Status HsaMachine::place(std::size_t index) {
   if (isPlain(region)) {
     hsa_amd_svm_attribute_pair_t access{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, gpu_.handle};
     if (!hsa_.hsa_amd_svm_attributes_set || !mapHere(rangeOf(region)))
-      return wrong(fmt::format("managed memory at {:#x} cannot be had", region.address));
+      return wrong(fmt::format("managed memory at {:#x} is not available", region.address));
     const hsa_status_t status = hsa_.hsa_amd_svm_attributes_set(wanted, region.size, &access, 1);
     if (status != HSA_STATUS_SUCCESS)
       return failed(fmt::format("managed memory at {:#x}", region.address), status);
@@ -382,7 +382,7 @@ Status HsaMachine::restore() {
       if (Status done = restore(i, 0, memory_.region(i).pages()); !done) return done;
     return Done();
   }
-  // Neighbours in one piece.
+  // Neighbors in one piece.
   for (auto at = written_->begin(); at != written_->end();) {
     const PageId first = *at;
     uint64_t count = 1;

@@ -24,7 +24,7 @@ void complain(const std::string &text) { fmt::print(stderr, "fadeprobe: {}\n", t
 void print(const std::string &text) { std::fputs(text.c_str(), stdout); }
 
 std::string conflictText(const Conflict &conflict) {
-  return fmt::format("{} bytes at {:#x} cannot be had: {}", conflict.range.size,
+  return fmt::format("{} bytes at {:#x} are not available: {}", conflict.range.size,
                      conflict.range.address, conflict.who);
 }
 

@@ -53,7 +53,7 @@ bool overlap(const Range &a, uint64_t address, uint64_t size) {
 }
 
 /// The runtime asked for a little more, to align it and for guard pages: that is not really mapped,
-/// for neighbours may lie there.
+/// for neighbors may lie there.
 void *giveWish(size_t asked) {
   const Range range = std::exchange(wished_range, {});
   uint64_t guard = kGuard;
@@ -98,9 +98,9 @@ std::string ownerOf(const Range &range) {
     std::istringstream fields(line);
     std::string field, name;
     for (int i = 0; i < 6 && fields >> field; ++i) name = i == 5 ? field : "";
-    return (name.empty() ? "memory of this process" : name) + " is there";
+    return (name.empty() ? "memory of this process" : name) + " is at this address";
   }
-  return "out of this machine's reach";
+  return "beyond this machine's address space";
 }
 
 } // namespace

@@ -42,7 +42,7 @@ class Check(unittest.TestCase):
         self.assertIn("10 findings (memory 10) in 12 dispatches; 2 suppressed", run.stderr)
         self.assertNotIn("store_after", run.stderr)
         run = self.check("-k", "nothing_like_it", "--error-exitcode", "9")
-        self.assertEqual((run.returncode, run.stderr), (5, "fadeprobe: check: none of the 12 dispatches was chosen (-k, -d), so nothing was checked\n"))
+        self.assertEqual((run.returncode, run.stderr), (5, "fadeprobe: check: -k and -d chose none of the 12 dispatches, so nothing was checked\n"))
         run = self.check("-k", "wide_load|use_freed", "--json", str(self.path / "lines"))
         self.assertIn("2 findings (memory 2) in 2 dispatches", run.stderr)
         lines = [json.loads(line) for line in (self.path / "lines").read_text().splitlines()]
@@ -72,7 +72,7 @@ class Check(unittest.TestCase):
         # What it does when it loads its observer.
         load = "import ctypes, os; ctypes.CDLL(os.environ['FADE_GPU_OBSERVER']).fade_observer(ctypes.c_uint32(3), b'gfx90a', None)"
         run = self.check(program=(sys.executable, "-c", load))
-        self.assertRegex(run.stderr, r"check: nothing was checked: the software GPU has version 3 of the observer interface, libfadecheck.so version \d+; use both of one FADE\n\Z")
+        self.assertRegex(run.stderr, r"check: nothing was checked: the software GPU has version 3 of the observer interface, libfadecheck.so version \d+; install both from one FADE\n\Z")
 
     def test_memory_that_is_not_freed_is_told_by_line(self):
         run = self.check("--checks", "leak", program=(GROUPS, "leak"))
@@ -160,7 +160,7 @@ class Check(unittest.TestCase):
         run = self.check("--baseline", str(older), "--sarif", str(sarif), "--junit", str(junit))
         self.assertEqual(run.returncode, 3, run.stderr)
         self.assertIn("1 new finding (", run.stderr)
-        self.assertIn("1 of the baseline not found any more", run.stderr)
+        self.assertIn("1 of the baseline no longer found", run.stderr)
         results = json.loads(sarif.read_text())["runs"][0]["results"]
         self.assertEqual([(one["partialFingerprints"]["fade/v1"], one["baselineState"]) for one in results],
                          [(one["id"], "new" if one is found[0] else "unchanged") for one in found])
@@ -177,7 +177,7 @@ class Check(unittest.TestCase):
         (self.path / "bad").write_text("memory ok\nmemory [\n")
         for options, text in (
                 (["--checks", "memori"], "--checks: 'memori' is not a check"),
-                (["--gpu", "real"], "--gpu real: checks are made on the software GPU"),
+                (["--gpu", "real"], "--gpu real: checks run on the software GPU only"),
                 (["--suppress", str(self.path / "bad")], "bad:2: '"),
                 (["--suppress", "/nonexistent"], "--suppress: cannot read /nonexistent"),
                 (["--suppress", str(self.path)], "Is a directory"),

@@ -357,17 +357,16 @@ TEST(WaitChain, ABarrierAndAPollInOneLineAreTwoBoxes) {
   poll.raw.space = static_cast<uint32_t>(AccessSpace::lds);
   barrier.details = {poll};
   EXPECT_EQ(chainText(waitChain(barrier)),
-            "[x.hip:7, 2 waves] --barrier--> [x.hip:7, 2 waves] --byte 0 of LDS--> (nobody has "
-            "written it)");
+            "[x.hip:7, 2 waves] --barrier--> [x.hip:7, 2 waves] --byte 0 of LDS--> (never "
+            "written)");
 }
 
 TEST(WaitChain, AnUnknownWriterIsSaid) {
   FoundFinding poll = wait(Problem::polls, 7, 40);
   poll.raw.lacks = static_cast<uint32_t>(Writer::unknown);
   poll.raw.space = static_cast<uint32_t>(AccessSpace::lds);
-  EXPECT_EQ(chainText(waitChain(poll)),
-            "[x.hip:7, 2 waves] --byte 0 of LDS--> (not known who wrote it)");
-  EXPECT_EQ(wakerText(poll), "who wrote there is not known");
+  EXPECT_EQ(chainText(waitChain(poll)), "[x.hip:7, 2 waves] --byte 0 of LDS--> (unknown writer)");
+  EXPECT_EQ(wakerText(poll), "its writer is unknown");
 }
 
 } // namespace

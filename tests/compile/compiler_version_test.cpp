@@ -94,7 +94,7 @@ TEST(Plugin, IsChosenByTheWholeLine) {
 TEST(Plugin, ThatIsMissingIsOneLineWithTheCommandThatBuildsIt) {
   const std::string of_rocm = noPluginFor(*readCompiler("hipcc", kHipcc), {{"19.so", kDebian19}});
   EXPECT_EQ(of_rocm, std::string("hipcc is '") + kRocm721 +
-                         "', and no plugin was built for it (there are: Debian clang version "
+                         "', and no plugin was built for it (installed: Debian clang version "
                          "19.1.7): run 'scripts/build -DFADE_ROCM_LLVM=/opt/rocm-7.2.1/lib/llvm' "
                          "in FADE's source folder");
   const std::string of_debian = noPluginFor(compiler(kDebian22), {});

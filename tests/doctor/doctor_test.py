@@ -53,7 +53,7 @@ class Command(unittest.TestCase):
     def test_mistakes_are_one_line_and_no_verdict(self):
         self.write("bad.json", '{"version": 1, "rules": [{"id": "x"}]}')
         for words, text in ((["--root", "/nonexistent"], "no such folder"), (["--rules", str(self.root / "bad.json")], "rule 'x'"),
-                            (["--root", str(self.root), "--probe", "all"], "cannot be probed"), (["--gpu", "gfx90a"], "--gpu is for"),
+                            (["--root", str(self.root), "--probe", "all"], "cannot be probed"), (["--gpu", "gfx90a"], "--gpu needs --probe"),
                             (["--probe", "kernel,cats", "--gpu", "gfx90a"], "'cats' is not a stage"),
                             (["--fix", "--revert", "--root", str(self.root)], "nothing to revert")):
             result = doctor(*words)
@@ -191,7 +191,7 @@ class Probes(unittest.TestCase):
         with unittest.mock.patch.dict(os.environ, PATH="/nowhere", ROCM_PATH=""):
             code, found = self.probe("fade", gpu="gfx1030")
         self.assertEqual((code, [found[f"fade-{s}"]["outcome"] for s in ("off", "times", "host", "device", "hip")]), (0, ["passed"] * 5), found)
-        self.assertRegex(found["fade-host"]["text"], r"^576 records, \d+ bytes, all as they must be")
+        self.assertRegex(found["fade-host"]["text"], r"^576 records, \d+ bytes, all correct")
         self.assertEqual((found["fade-compile"]["outcome"], found["fade-compile"]["text"]), ("skipped", "no hipcc and no clang++ found in PATH or /opt/rocm"))
         self.assertEqual((found["fade-summary"]["outcome"], found["fade-summary"]["text"]), ("skipped", "because no program was compiled"))
         code, found = self.probe("fade", fail="skip:1:__fade_fade_probe,skip:1:__fade__Z9first_run")
@@ -314,7 +314,7 @@ class Deaths(unittest.TestCase):
             result = self.run_it("fine", FADE_GPU_FAIL=fail, FADE_INSTRUMENTED="on")
             self.assertNotEqual(result.returncode, 0)
             self.assertIn(text, result.stderr)
-            self.assertRegex(result.stderr, r"fade: in flight: dispatch \d+: writeAt.*\nfade:   it is instrumented, and none of its waves has left a record\n")
+            self.assertRegex(result.stderr, r"fade: in flight: dispatch \d+: writeAt.*\nfade:   it is instrumented, but none of its waves has written a record\n")
             self.assertEqual(result.stderr.count("in flight:"), 1, result.stderr)
             self.assertIn(f"({rule})", result.stderr)
 

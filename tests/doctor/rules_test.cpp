@@ -39,11 +39,12 @@ TEST(DoctorRules, AWrongRuleIsRefusedWithItsNameAndWhatIsWrong) {
   EXPECT_EQ(errorOf(ruleWith(R"([{"fact": "gpu.gfx", "equals": "x"}])")),
             "x.json: rule 'r': unknown test 'equals'");
   EXPECT_EQ(errorOf(ruleWith(R"([{"fact": "rocm.version", "is": "6"}])")),
-            "x.json: rule 'r': 'rocm.version' is not a fact of what the rule is for");
+            "x.json: rule 'r': 'rocm.version' is not a fact of the rule's kind of record");
   EXPECT_NE(errorOf(ruleWith(R"([{"fact": "gpu.gfx", "matches": "("}])"))
                 .find("is not a regular expression"),
             std::string::npos);
-  EXPECT_NE(errorOf(ruleWith(R"([{"none": "cats"}])")).find("none: a kind"), std::string::npos);
+  EXPECT_NE(errorOf(ruleWith(R"([{"none": "cats"}])")).find("none: expected a kind"),
+            std::string::npos);
   std::string deep = R"({"fact": "gpu.gfx", "is": "x"})";
   for (int i = 0; i < 20; ++i) deep = R"({"not": )" + deep + "}";
   EXPECT_NE(errorOf(ruleWith(deep)).find("too deeply"), std::string::npos);

@@ -67,11 +67,11 @@ TEST(UserProbe, SeesSumsThatDifferFromTheStream) {
   Json wrong = memory();
   wrong["global"][1]["lines_used"] = 31;
   EXPECT_EQ(compareMemory(text(wrong), text(memory())),
-            "lines_used of the global load at line 12: 31 added up, 32 in the stream");
+            "lines_used of the global load at line 12: 31 summed, 32 in the stream");
   wrong = memory();
   wrong["lds"].erase(1);
   EXPECT_EQ(compareMemory(text(wrong), text(memory())),
-            "the stream has accesses that were not added up");
+            "the stream has accesses that were not summed");
   EXPECT_EQ(compareMemory(text(memory()), text(wrong)),
             "the lds load at line 10 is not in the stream");
 }

@@ -29,13 +29,13 @@ class Tests(fade.Test):
         self.as_if_it_were_not_there(result, said)
 
     def test_a_newer_abi_is_refused(self):
-        self.refused(handler("NEWER"), "libNEWER.so: it was built for handler ABI 2, this FADE speaks 1")
+        self.refused(handler("NEWER"), "libNEWER.so: it was built for handler ABI 2, but this FADE has 1: rebuild it")
 
     def test_an_older_abi_is_refused(self):
-        self.refused(handler("OLDER"), "libOLDER.so: it was built for handler ABI 0, this FADE speaks 1")
+        self.refused(handler("OLDER"), "libOLDER.so: it was built for handler ABI 0, but this FADE has 1: rebuild it")
 
     def test_other_records_are_refused(self):
-        self.refused(handler("RECORDS"), "it reads records of version 3, this FADE writes 2")
+        self.refused(handler("RECORDS"), "it reads records of version 3, but this FADE writes 2: rebuild it")
 
     def test_a_short_interface_is_refused(self):
         self.refused(handler("SHORT"), "its interface has .* bytes instead of")
@@ -96,7 +96,7 @@ class Tests(fade.Test):
         result = self.probe(["-i", "-a", handler("ENDLESS")], [program("many"), 3], env=fade.SOON, timeout=60)
         self.assertEqual((result.code, result.stdout), (0, "3 dispatches are right\n"))
         self.assertEqual(len(result.said), 1, result.stderr)
-        self.assertIn("handler Bad does not return from its records", result.said[0])
+        self.assertIn("handler Bad does not return from processing records", result.said[0])
         self.assertGreaterEqual(result.summary()["dispatches"], 0)
 
     def test_a_handler_that_never_returns_from_the_end_of_a_dispatch_is_left_out(self):

@@ -130,7 +130,7 @@ class Tests(fade.Test):
 
     def test_kernels_that_nobody_compares_stay_as_they_are(self):
         better = (TILE, "float tile[32][33];")
-        for edit, reason in ((("= 1;", "= 2;"), "is not as it was"), (("other(float *out)", "another(float *out)"), "is missing")):
+        for edit, reason in ((("= 1;", "= 2;"), "is not the same as before"), (("other(float *out)", "another(float *out)"), "is missing")):
             fade.shutil.copy(SOURCE, self.source)
             options = self.offer(better, edit)
             self.optimize(*options, code=1)
@@ -175,7 +175,7 @@ class Tests(fade.Test):
         lines = self.ledger()
         # On gfx950 conflicts are left, and longer rows are tried first.
         self.assertEqual([(x["accepted"], x["comment"]) for x in lines if x["type"] == "attempt" and "rows" not in x["comment"]],
-                         [(is_better, "the pointers of turn lead to memory of their own")])
+                         [(is_better, "the pointers of turn do not alias")])
         if not is_better:
             self.assertEqual(lines[1]["stage"], "costs")
             return
@@ -196,7 +196,7 @@ class Tests(fade.Test):
         self.assertIn("--worse", self.ledger()[1]["reason"])
         allowed = ("--worse", "30") if fade.GPU.startswith("gfx115") else ()  # there instructions grow by 22 %, beyond what is allowed unasked
         self.optimize("--attempts", "1", *allowed, code=0)
-        self.assertEqual(self.attempts(), [(True, "behind the barrier of turn x and y of the threads change places")])
+        self.assertEqual(self.attempts(), [(True, "after the barrier of turn, threads swap x and y")])
         lines = self.ledger()
         self.assertLess(2 * lines[-1]["counts"]["lines"], lines[0]["counts"]["lines"])
 
@@ -217,8 +217,8 @@ class Tests(fade.Test):
     def test_proposers_that_misbehave(self):
         # One run, since all that is done before the first proposal takes longest.
         ways = (("head -c 17000000 /dev/zero", "longer than 16 MiB"), ("yes", "longer than 16 MiB"), ("exit 3", "ended with exit code 3"), ("kill -9 $$", "ended with"),
-                ("echo '{}'", "no 'source', and no 'stop'"), ("echo '{\"source\": 5}'", "no 'source'"), ("no-such-program", "exit code 127"), ("echo '[1]'", "not one JSON object"),
-                ("cat >/dev/null; head -c 3000000 /dev/zero >&2; printf '{\"source\": \"\", \"comment\": \"\\\\u001b[31m%09000d\"}' 0", ""), ("echo '{\"source\": \"\"}'", "it is that of attempt 9"))
+                ("echo '{}'", "no 'source', and no 'stop'"), ("echo '{\"source\": 5}'", "no 'source'"), ("no-such-program", "exit code 127"), ("echo '[1]'", "not a JSON object"),
+                ("cat >/dev/null; head -c 3000000 /dev/zero >&2; printf '{\"source\": \"\", \"comment\": \"\\\\u001b[31m%09000d\"}' 0", ""), ("echo '{\"source\": \"\"}'", "it equals attempt 9"))
         script = self.path("misbehaves")
         with open(script, "w") as file:
             file.write('n=$(grep -o \'"attempt":[0-9]*\' | head -1 | cut -d: -f2)\ncase $n in\n' + "".join(f"{i + 1}) {way} ;;\n" for i, (way, _) in enumerate(ways)) + "esac\n")
@@ -294,7 +294,7 @@ class Tests(fade.Test):
 
     def test_what_cannot_be_tried_is_said_in_one_line(self):
         for kernel, build, expected in (("turn", ["cc", "{source}"], "with {source} and {output}"),
-                                        ("nothing", None, "there is no capture of 'nothing'"), ("(", None, "is not a regular expression"),
+                                        ("nothing", None, "no capture of 'nothing'"), ("(", None, "is not a regular expression"),
                                         ("turn", ["false", "{source}", "{output}"], "it does not compile: false: it ended with exit code 1"),
                                         ("turn", ["true", "{source}", "{output}"], "it does not compile: true: it wrote nothing to {output}"),
                                         ("turn", ["mkdir", "-p", "{source}.d", "{output}"], "it wrote nothing to {output}"),

@@ -163,7 +163,7 @@ class Tests(fade.Test):
             result = self.probe(options, [MANY, 2])
             self.assertEqual((result.code, result.stdout, len(result.dispatches("step"))), (0, "2 dispatches are right\n", 2))
             self.assertEqual(len(result.said), 1, result.stderr)
-            self.assertRegex(result.said[0], "without -i no kernel is instrumented: --(kernels|dispatches) chooses nothing")
+            self.assertRegex(result.said[0], "without -i no kernel is instrumented: --(kernels|dispatches) has no effect")
         self.assert_fine(self.probe(["-i", "-d", "1"], [MANY, 2]))
 
     def test_kernels_are_chosen_by_the_file_that_has_them(self):
@@ -199,7 +199,7 @@ class Tests(fade.Test):
 
     def test_a_program_for_another_gpu_is_said_with_one_that_fits(self):
         foreign = program("foreign")
-        line = f"{foreign} has code for gfx1030, gfx906, and none for the GPU it runs on \\(gfx90a\\): --gpu gfx1030 would fit"
+        line = f"{foreign} has code for gfx1030, gfx906, but none for the GPU it runs on \\(gfx90a\\): --gpu gfx1030 would fit"
         preloaded = {"LD_PRELOAD": os.path.join(fade.LIB, "libfadegpu.so")}
         if fade.GPU != "gfx90a":  # which is the one without a choice
             preloaded["FADE_GPU"] = "gfx90a"
@@ -334,7 +334,7 @@ class Tests(fade.Test):
     def test_a_runtime_that_did_not_load_fade_is_named_with_the_reason(self):
         result = self.probe([], ["env", "HSA_TOOLS_LIB=", MANY, 2])
         self.assertEqual((result.code, result.stdout), (0, "2 dispatches are right\n"))
-        self.assertEqual(result.said, [f"fade: {os.path.basename(MANY)}: the HSA runtime was started and did not load FADE, so nothing was seen: "
+        self.assertEqual(result.said, [f"fade: {os.path.basename(MANY)}: the HSA runtime started without loading FADE, so nothing was seen: "
                                        "HSA_TOOLS_LIB was changed by the application or what starts it (it is not set)"])
         # Nobody says anything of processes that did not use the GPU, or whose errors go elsewhere by now.
         self.assertEqual(self.probe([], ["env", "HSA_TOOLS_LIB=", "true"]).said, [])
@@ -379,7 +379,7 @@ class Tests(fade.Test):
         self.assertEqual(len({tuple(x["workgroup"]) for x in some}), 6)
 
     def test_what_was_sampled_is_said_in_every_format(self):
-        said = "Accesses and blocks are those of 6 of 24 workgroups (one in 4); their counts are not scaled"
+        said = "Accesses and blocks cover 6 of 24 workgroups (one in 4); their counts are not scaled"
         grid = [program("grid")]
         sample = ["-i", "--sample", "4"]
         result = self.probe(sample, grid)
@@ -408,7 +408,7 @@ class Tests(fade.Test):
         trace = self.path("trace")
         self.assert_fine(self.probe(["-i", "--sample", "4", "--record", trace], [program("grid")]))
         again = self.bare([PROBE, "analyze", trace])
-        self.assertIn("those of 6 of 24 workgroups", again.stderr)
+        self.assertIn("cover 6 of 24 workgroups", again.stderr)
 
     def test_executions_that_were_not_recorded_are_counted_all_the_same(self):
         everything = self.probe(["-i", "-a", "MemoryAnalysis"], [program("grid")]).objects("memory")
@@ -579,7 +579,7 @@ class Tests(fade.Test):
     def test_help_of_control_says_where_what_was_recorded_is(self):
         text = " ".join(self.bare([PROBE, "control", "--help"]).stdout.split())
         for part in ("usage: fadeprobe control", "start|stop|flush|status", "PID",
-                     "under fadeprobe trace, which makes the file at the end, into OUTPUT.PID.events"):
+                     "under fadeprobe trace -o OUTPUT, to OUTPUT.PID.events"):
             self.assertIn(part, text)
 
     def test_a_forgotten_double_dash_is_named(self):

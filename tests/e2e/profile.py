@@ -209,7 +209,7 @@ class Tests(fade.Test):
     def both_ways(self, gpu, name):
         """The same numbers, whoever counts them."""
         _, watched = self.roofs("--gpu", gpu, "--observe", "gpu", said=["observed on the software GPU"], name=name)
-        head, counted = self.roofs("--gpu", gpu, "--observe", "pass", said=["runs again"], name=name)
+        head, counted = self.roofs("--gpu", gpu, "--observe", "pass", said=["second time"], name=name)
         self.assertEqual(head["times"], "modeled")
         self.assertEqual(set(counted), set(watched))
         for name, kernel in counted.items():
@@ -325,7 +325,7 @@ class Tests(fade.Test):
         os.makedirs(self.path("cache/fade"))
         with open(self.path("cache/fade/peaks.json"), "w") as file:
             file.write('{"type":"pea')
-        head, kernels = self.roofs(said=["peaks.json: line 1: it is not JSON, or was cut off; the rates of the table are used", "runs again"],
+        head, kernels = self.roofs(said=["peaks.json: line 1: it is not JSON, or was cut off; using the rates of FADE's table", "second time"],
                                    env={"LD_PRELOAD": self.path("libcard.so"), "FADE_GPU": GPU, "XDG_CACHE_HOME": self.path("cache")})
         self.assertEqual(head["times"], "measured")
         self.assertEqual({(x["time"]["is"], x["counted_by"]) for x in kernels.values()}, {("measured", "blocks")})
@@ -537,7 +537,7 @@ class Tests(fade.Test):
         with open(self.path("device/dag.json")) as file:
             self.assertEqual(json.load(file)["times"], "software")
         result = self.bare([PROBE, "profile", "--times", "model", "--no-counts", "-o", self.path("out"), "--", program("counted")])
-        self.assertEqual((result.code, result.said), (2, ["fadeprobe: --times model: the model needs counts of what kernels do (an application, and not --no-counts)"]))
+        self.assertEqual((result.code, result.said), (2, ["fadeprobe: --times model needs an application and its counts: remove --no-counts"]))
 
     def findings_of(self, app, *options):
         """Cause, kernel and line of each finding, and how many workgroups were recorded of how many."""
@@ -669,16 +669,16 @@ class Tests(fade.Test):
             self.assertIsNone(kernel["metrics"]["utilization"]["vector ALU"])
         with open(self.path("trace/stats_ui_output_agent_1_dispatch_1.csv"), "w") as file:
             file.write("CodeObj,Vaddr,Instruction\n")
-        self.assertIn("it has no column 'Source'", self.imported("trace")[0].stderr)
+        self.assertIn("no column 'Source'", self.imported("trace")[0].stderr)
 
     def test_thread_traces_that_make_no_sense(self):
         good = self.thread_trace()
         row = good["code.json"]["code"][1]
         for number, (name, contents, wanted) in enumerate((
                 ("code.json", "{", "is not JSON, or was cut off"), ("code.json", "[]", "it is not a JSON object"), ("code.json", {"code": []}, "it has no 'code'"),
-                ("code.json", {"code": [row[:6]]}, "has not the ten columns"), ("code.json", {"code": [[*row[:6], -1, 0, 0, 0]]}, "'Hit' is not a whole number"),
-                ("code.json", {"code": [[*row[:7], 1e308, 0, 0]]}, "a number of cycles is too large"), ("code.json", {"code": [[*row[:6], 1 << 64, 0, 0, 0]]}, "'Hit' is not a whole number"),
-                ("code.json", {"code": [[*row[:7], "x", 0, 0]]}, "a number of cycles is no number"))):
+                ("code.json", {"code": [row[:6]]}, "does not have ten columns"), ("code.json", {"code": [[*row[:6], -1, 0, 0, 0]]}, "'Hit' is not a whole number"),
+                ("code.json", {"code": [[*row[:7], 1e308, 0, 0]]}, "a cycle count is too large"), ("code.json", {"code": [[*row[:6], 1 << 64, 0, 0, 0]]}, "'Hit' is not a whole number"),
+                ("code.json", {"code": [[*row[:7], "x", 0, 0]]}, "a cycle count is not a number"))):
             self.write_trace(f"bad{number}", {**good, name: contents})
             result, _ = self.imported(f"bad{number}")
             self.assertEqual((result.code, len(result.stderr.splitlines())), (1, 1), result.stderr)
@@ -686,7 +686,7 @@ class Tests(fade.Test):
         # Without waves or occupancy the rest is shown.
         for number, (name, contents, wanted) in enumerate((
                 ("se0_sm0_sl0_wv0.json", "[1]", "it has no 'wave'"), ("se0_sm0_sl0_wv0.json", {"wave": {"waitcnt": [[3]]}}, "is not a pair"),
-                ("occupancy.json", {"0": [[1]]}, "has not the six columns"), ("occupancy.json", "x", "is not JSON"))):
+                ("occupancy.json", {"0": [[1]]}, "does not have six columns"), ("occupancy.json", "x", "is not JSON"))):
             self.write_trace(f"half{number}", {**good, name: contents})
             result, kernels = self.imported(f"half{number}")
             self.assertEqual((result.code, len(kernels), len(result.stderr.splitlines())), (0, 1, 1), result.stderr)
@@ -712,7 +712,7 @@ class Tests(fade.Test):
         self.assertIn("measuring", process.stderr.readline())
         process.send_signal(fade.signal.SIGINT)
         said = process.communicate(timeout=60)[1]
-        self.assertEqual((process.returncode, said), (-fade.signal.SIGINT, "fadeprobe: peaks: interrupted: what was measured until then is not kept\n"))
+        self.assertEqual((process.returncode, said), (-fade.signal.SIGINT, "fadeprobe: peaks: interrupted; nothing was saved\n"))
         with open(self.path("peaks")) as file:
             self.assertEqual(file.read(), "kept\n")
         self.assertEqual(sorted(os.listdir(self.dir)), ["libcard.so", "peaks"])
@@ -746,7 +746,7 @@ class Tests(fade.Test):
         self.assertEqual((gpu["card"], gpu["rates"], gpu["launch_ns"], gpu["ceilings"]["bytes"]["dram"]), ("mine", "measured", 5000, 5e11))
         self.assertAlmostEqual(gpu["ceilings"]["vector_flops"]["f32"], 1e13, delta=1e6)
         self.assertGreater(kernels["loop"]["roofline"]["time"]["dispatch_ns"], 5000)
-        for text, wanted in (("{", "line 1: it is not JSON"), ("[]", "it is not a JSON object"), ('{"type":"x"}', "it is no line of peaks"), ('{"type":"peaks","version":2}', "version"), ('{"type":"peaks","version":1}', "names no 'target'"), ("\n", "has no lines of peaks")):
+        for text, wanted in (("{", "line 1: it is not JSON"), ("[]", "it is not a JSON object"), ('{"type":"x"}', "it is not a line of peaks"), ('{"type":"peaks","version":2}', "version"), ('{"type":"peaks","version":1}', "names no 'target'"), ("\n", "has no lines of peaks")):
             with open(self.path("peaks"), "w") as file:
                 file.write(text)
             result = self.bare([PROBE, "profile", "--peaks", self.path("peaks"), "-o", self.path("out"), "--", program("counted")])
@@ -762,7 +762,7 @@ class Tests(fade.Test):
         self.assertIn(True, [x["counted"] for x in kernels])
 
     def test_mistakes(self):
-        for words, line in (([], "profile: expected an application after --, or --events FILE, or --thread-trace DIR"), (["--events", self.path("x")], "x: No such file or directory")):
+        for words, line in (([], "profile: expected an application after --, or --events FILE, --thread-trace DIR or the folder of a run"), (["--events", self.path("x")], "x: No such file or directory")):
             result = self.bare([PROBE, "profile", "-o", self.path("out"), *words])
             self.assertNotEqual(result.code, 0)
             self.assertIn(line, result.stderr)

@@ -71,7 +71,7 @@ class Tests(fade.Test):
     def test_text_has_the_place_and_instructions_and_no_times(self):
         text = self.probe([], [program("recorded")], json_log=False).stderr
         self.assertIn("(software GPU); FADE ", text)
-        self.assertIn("instructions executed by waves", text)
+        self.assertIn("instructions executed, counted once per wave", text)
         self.assertNotRegex(text, r"\d (ns|us|ms)\b")
 
     def test_waves_have_places(self):

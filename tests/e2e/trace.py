@@ -125,7 +125,7 @@ class Tests(fade.Test):
     def test_a_full_disk_ends_the_recording_and_not_the_application(self):
         calls, result = self.trace([DL, "limited", 1 << 20])
         self.assertEqual(result.stdout, "done\n")
-        self.assertRegex("\n".join(result.said), r"fade: .*\.events: File too large: the recording ends here; the application goes on")
+        self.assertRegex("\n".join(result.said), r"fade: .*\.events: File too large: the recording ends here; the application continues")
         self.assertRegex("\n".join(result.said), r"fadeprobe: 1 events were not recorded")
         self.assertGreater(len(calls), 5000)  # seven blocks
         self.assertLess(len(calls), 100_000)
@@ -437,7 +437,7 @@ class Tests(fade.Test):
         result = self.bare([PROBE, "trace", "-o", path, "--format", "parquet", "--", program("plain"), 1])
         self.assertEqual((result.code, result.stdout), (1, ""))  # before the application starts
         self.assertEqual(result.said, [f"fadeprobe: {path}: Not a directory; --format parquet needs a folder to write to"])
-        self.assert_mistake(["trace", "-o", folder, "--format", "parquet", "--append", "--", "true"], "--append is for RPD files")
+        self.assert_mistake(["trace", "-o", folder, "--format", "parquet", "--append", "--", "true"], "--append needs an RPD file")
 
     def rocpd_of(self, events, name):
         path = self.path(name)
@@ -882,7 +882,7 @@ class Tests(fade.Test):
         self.addCleanup(process.kill)
         self.assertRegex(self.control("start", process.pid, code=1), f"process {process.pid} records nothing")
         self.assertIsNone(process.poll())
-        self.assertRegex(self.control("stop", 2**22 + 1, code=1), f"there is no process {2**22 + 1}")
+        self.assertRegex(self.control("stop", 2**22 + 1, code=1), f"no such process: {2**22 + 1}")
         self.assertRegex(self.control("begin", process.pid, code=2), "'begin' is none of start, stop, flush and status")
 
     # ---- mistakes
@@ -892,7 +892,7 @@ class Tests(fade.Test):
         self.assert_mistake(["--gpu", "gfx1030", "trace", "-o", self.path("x")], "--gpu: put it after trace, whose option it is")
         self.assert_mistake(["trace", "--api-log", self.path("x"), "--api", "memroy"], "--api: .*did you mean 'memory'")
         self.assert_mistake(["trace", "-o", self.path("x"), "--format", "rdp"], "--format: 'rdp' is none of .*did you mean 'rpd'")
-        self.assert_mistake(["trace", "-o", self.path("x"), "--format", "json", "--append"], "--append is for RPD files")
+        self.assert_mistake(["trace", "-o", self.path("x"), "--format", "json", "--append"], "--append needs an RPD file")
         self.assert_mistake(["trace", "--api-log", self.path("x"), "--start", "maybe"], "--start: 'maybe' is neither true nor false")
         for depth in ("x", "0x", "129", "1.5"):
             self.assert_mistake(["trace", "-o", self.path("x"), f"--stacks={depth}"], f"--stacks: '{depth}' is neither true nor false nor a number")
@@ -908,8 +908,8 @@ class Tests(fade.Test):
         self.assertEqual(result.code, 1)
         self.assertRegex(result.stderr, "cannot write /no/such/x")
         os.mkfifo(self.path("pipe"))
-        for options, what in ((["-o", self.path("pipe")], "pipe is no file: a database needs one"),
-                              (["-o", __file__, "--append"], "--append: .*trace.py is no RPD file"),
+        for options, what in ((["-o", self.path("pipe")], "pipe is not a file: a database needs one"),
+                              (["-o", __file__, "--append"], "--append: .*trace.py is not an RPD file"),
                               (["-o", self.path("x" * 250)], r"cannot write .*xxx\.\d+\.events: File name too long")):
             result = self.bare([PROBE, "trace", *options, "--", "touch", self.path("ran")])
             self.assertEqual((result.code, result.said[1:]), (1, []))

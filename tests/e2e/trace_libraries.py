@@ -97,7 +97,7 @@ class Tests(fade.Test):
             file.write("something else")
         result = self.software_gpu([DL, "churn", 2], {"HSA_TOOLS_LIB": FADE_LIBRARY, "FADE_TRACE": self.path("run.rpd")})
         self.assertEqual(result.code, 0)
-        self.assertRegex("\n".join(result.said), r"fade: .*run\.rpd.*; what was recorded is in .*\.events")
+        self.assertRegex("\n".join(result.said), r"fade: .*run\.rpd.*; the recorded events are in .*\.events")
         self.assertEqual(len(os.listdir(self.dir)), 2)
 
     def test_the_application_has_no_child_and_no_file_more_than_before(self):

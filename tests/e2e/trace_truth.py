@@ -193,7 +193,7 @@ class Tests(fade.Test):
         self.assertEqual([x["args"]["numBlocks"]["x"] for x in calls], [4, 4, 4])
         self.assertEqual(self.bare([PROBE, "trace", "-o", self.path("x.rpd"), "--", sys.executable, "-c", code, library]).code, 0)
         for text in (self.summary(), self.summary("x.rpd")):
-            self.assertRegex(text, r"launches without effect: they returned success, and nothing reached a queue\n +3  hipLaunchKernel\n")
+            self.assertRegex(text, r"launches without effect: they returned success, but nothing reached a queue\n +3  hipLaunchKernel\n")
 
     def test_a_program_that_found_a_gpu_and_computed_without_it(self):
         lines, _ = self.lines([], [DL, "without_gpu", 6])
@@ -236,7 +236,7 @@ class Tests(fade.Test):
         for who in (DL, LAYER):
             self.assertTrue(any(x.startswith("libamdhip64.so") and by == who for x, by in asked), asked)
         self.assertFalse(any("libfade.so" in by for _, by in asked), asked)
-        self.assertRegex(self.summary(), rf"libraries that were asked for\n(.*\n)* .*{re.escape(LAYER)}  by {re.escape(DL)}\n")
+        self.assertRegex(self.summary(), rf"library loads\n(.*\n)* .*{re.escape(LAYER)}  by {re.escape(DL)}\n")
         lines, _ = self.lines([], [DL, "cuda", LAYER])
         self.assertEqual([x for x in lines if x["type"] == "library"], [])
 

@@ -31,7 +31,7 @@ class Tests(fade.Test):
     def setUp(self):
         super().setUp()
         if fade.GPU == "gfx908":
-            self.skipTest("its copy engine does not see what a running kernel writes, so records go to host memory")
+            self.skipTest("its copy engine does not see writes of a running kernel, so records go to host memory")
 
     def contents(self, transport, options, app):
         result = self.probe(["--transport", transport, *options], app)

@@ -1,5 +1,5 @@
 // A handler at the C interface, as a host sees it: what it does with hosts of other sizes, with
-// colours, and with wrong options.
+// colors, and with wrong options.
 #include "fade/handler.h"
 #include "handler_host.h"
 
@@ -106,7 +106,7 @@ TEST(HandlerColor, IsUsedOnlyIfTheHostHasIt) {
     EXPECT_FALSE(plain.empty()) << name;
     EXPECT_EQ(plain.find('\x1b'), std::string::npos) << name;
     EXPECT_NE(colored.find("\x1b[1m"), std::string::npos) << name;
-    // Without the colours it is the same text.
+    // Without the colors it is the same text.
     for (std::size_t at = 0; (at = colored.find('\x1b')) != std::string::npos;)
       colored.erase(at, colored.find('m', at) + 1 - at);
     EXPECT_EQ(colored, plain) << name;

@@ -328,7 +328,7 @@ TEST_F(HeatmapTest, ThePictureIsOneFileOfSvg) {
   EXPECT_NE(svg.find("#1, 16 KiB of agent 1"), std::string::npos);
   EXPECT_NE(svg.find("#2, 16 KiB of agent 1"), std::string::npos);
   EXPECT_NE(svg.find("first&lt;int&gt;(?&amp;)"), std::string::npos);
-  EXPECT_NE(svg.find("class=\"r l5\""), std::string::npos); // reads in the strongest colour
+  EXPECT_NE(svg.find("class=\"r l5\""), std::string::npos); // reads in the strongest color
   EXPECT_NE(svg.find("class=\"w l5\""), std::string::npos);
   EXPECT_EQ(svg.find("href"), std::string::npos); // needs nothing else
 }

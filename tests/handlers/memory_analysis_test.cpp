@@ -338,7 +338,8 @@ TEST_F(MemoryAnalysisTest, LdsAtomicsOnOneAddressAreAdvisedSeveralCopies) {
   stream.wave();
   stream.affine(site(FADE_SITE_ATOMIC, FADE_SPACE_LDS, 4), 0x40, 0);
   const std::string advice = lds()["advice"];
-  EXPECT_TRUE(advice.starts_with("63 lanes of each wave find another lane at their LDS address"));
+  EXPECT_TRUE(
+      advice.starts_with("63 lanes of each wave share their LDS address with another lane"));
   EXPECT_NE(advice.find("several copies"), std::string::npos) << advice;
   EXPECT_EQ(advice.find("combine"), std::string::npos) << advice;
 }
@@ -489,7 +490,7 @@ TEST_F(MemoryAnalysisTest, RowsOfATileHaveTheStrideOfTheirLanes) {
   stream.wave();
   std::vector<uint64_t> addresses(64);
   for (uint64_t i = 0; i < 64; ++i) addresses[i] = 0x10000 + (i % 16) * 4 + (i / 16) * 4096;
-  stream.access(load(), kAll, addresses); // 60 of 63 neighbours are 4 bytes apart
+  stream.access(load(), kAll, addresses); // 60 of 63 neighbors are 4 bytes apart
   const json access = global();
   EXPECT_EQ(access["strides"], json::parse(R"([{"stride":4,"executions":1}])"));
   EXPECT_EQ(access["irregular"], 0);
@@ -736,7 +737,7 @@ TEST_F(MemoryAnalysisTest, TheReportNamesTheWorstLineFirstAndAdvises) {
   ASSERT_NE(at_bad, std::string::npos) << text;
   ASSERT_NE(at_good, std::string::npos) << text;
   EXPECT_LT(at_bad, at_good);
-  EXPECT_NE(text.find("Neighbouring lanes are 256 bytes apart: 64 cache lines per wave where 2"),
+  EXPECT_NE(text.find("Neighboring lanes are 256 bytes apart: 64 cache lines per wave where 2"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("pad each row by one element (4"), std::string::npos) << text;
@@ -752,8 +753,8 @@ TEST_F(MemoryAnalysisTest, BytesArePaddedToTheNextBank) {
   const json access = lds();
   EXPECT_EQ(access["conflicts"], 62);
   EXPECT_EQ(access["advice"],
-            "Lanes are 128 bytes apart, a multiple of all 32 banks, so that they "
-            "all meet in one: 62 extra cycles per wave; pad each row by 4 elements "
+            "Lanes are 128 bytes apart, a multiple of all 32 banks, so they all "
+            "access one bank: 62 extra cycles per wave; pad each row by 4 elements "
             "(4 bytes): none is left then.");
 }
 
@@ -848,7 +849,7 @@ TEST_F(MemoryAnalysisTest, StructsAreSpokenOfOnlyWhereTheSourceHasOne) {
     stream.wave();
     stream.affine(every_second, 0x10000, 8);
     const std::string advice = global()["advice"];
-    EXPECT_EQ(advice.find("array for each member") != std::string::npos, is_member) << advice;
+    EXPECT_EQ(advice.find("struct of arrays") != std::string::npos, is_member) << advice;
     EXPECT_EQ(advice.find("4 of every 8 bytes are used") != std::string::npos, !is_member)
         << advice;
   }

@@ -53,7 +53,7 @@ TEST(RunNotes, WhatWasSampledIsSaid) {
   filter.sample = 4;
   ASSERT_EQ(samplingNotes(filter, {24, 6}).size(), 1u);
   EXPECT_EQ(samplingNotes(filter, {24, 6})[0],
-            "Accesses and blocks are those of 6 of 24 workgroups (one in 4); their counts are not "
+            "Accesses and blocks cover 6 of 24 workgroups (one in 4); their counts are not "
             "scaled");
   filter.first = {1, 0, 0};
   EXPECT_NE(samplingNotes(filter, {24, 5})[0].find("(--workgroups, one in 4)"), std::string::npos);

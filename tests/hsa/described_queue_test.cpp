@@ -146,8 +146,9 @@ TEST_F(DescribedQueue, WhatIsNotKnownIsPassedOnAndCounted) {
   EXPECT_EQ(unseen().count(Unseen::Kind::sdma_queue), 1u);
   const auto lines = unseen().lines(true);
   ASSERT_EQ(lines.size(), 2u);
-  EXPECT_EQ(lines[0], "3 queues were made in a way that FADE cannot watch: kernels on them are "
-                      "missing");
+  EXPECT_EQ(lines[0],
+            "3 queues were created in a way that FADE cannot observe: kernels on them are "
+            "missing");
   EXPECT_EQ(unseen().lines(false).size(), 1u) << "nobody asked for copies";
 }
 

@@ -365,7 +365,7 @@ TEST_F(ExtendedPacket, PacketsThatNobodyKnowsStayAsTheyAreAndAreCounted) {
   EXPECT_EQ(std::memcmp(passed_on.data() + 1, &reserved, sizeof reserved), 0);
   const auto lines = unseen().lines(false);
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_EQ(lines[0], "2 packets of a type that FADE does not know (vendor format 77): passed on "
+  EXPECT_EQ(lines[0], "2 packets of a type unknown to FADE (vendor format 77): passed on "
                       "unchanged; kernels they run are missing");
 }
 

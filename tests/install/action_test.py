@@ -110,7 +110,7 @@ class Action(unittest.TestCase):
     def test_a_kernel_that_became_slower_than_the_baseline_fails(self):
         ran, failed, text = self.act(run=f"{EXAMPLE} fast", check="none", baseline="kept/baseline.jsonl")
         self.assertEqual((ran, failed), (["Install FADE", "Compare kernels"], None), text)
-        self.assertIn("there is no kept/baseline.jsonl yet", text)
+        self.assertIn("no baseline kept/baseline.jsonl yet", text)
         (self.work / "kept").mkdir()
         shutil.copy(self.outputs["report"], self.work / "kept/baseline.jsonl")
         self.assertEqual(self.act(run=f"{EXAMPLE} fast", check="none", baseline="kept/baseline.jsonl")[1], None)
@@ -119,7 +119,7 @@ class Action(unittest.TestCase):
         self.assertIn("instead of", text)
 
     def test_what_cannot_be_installed_or_run_is_said(self):
-        for package, wanted in (("nothing.deb", "there is no file nothing.deb"), (EXAMPLE, "is no .deb, .tar.gz or .whl")):
+        for package, wanted in (("nothing.deb", "no such file: nothing.deb"), (EXAMPLE, "is not a .deb, .tar.gz or .whl")):
             ran, failed, text = self.act(run="true", package=package)
             self.assertEqual((ran, failed), (["Install FADE"], "Install FADE"))
             self.assertIn(wanted, text)

@@ -401,7 +401,7 @@ TEST(Classes, AdviceFitsTheAccesses) {
   auto bytes = kernelOf({"s_endpgm"});
   bytes.bytes = {.accessed = 1'000'000, .l1 = 100'000'000};
   bytes.lines_used = bytes.lines_needed = 1000;
-  EXPECT_NE(adviceOf(bytes).find("load wider: "), std::string::npos) << adviceOf(bytes);
+  EXPECT_NE(adviceOf(bytes).find("use wider loads: "), std::string::npos) << adviceOf(bytes);
   bytes.lines_used = 5000;
   EXPECT_NE(adviceOf(bytes).find("neighboring lanes"), std::string::npos) << adviceOf(bytes);
   // One word of each line, by all lanes of a wave.
@@ -420,7 +420,7 @@ TEST(Classes, AdviceFitsTheAccesses) {
   meets.lds_same_address = 80'000'000;
   EXPECT_NE(adviceOf(meets).find("several copies"), std::string::npos) << adviceOf(meets);
   auto list = kernelOf({"global_load_dword v1, v[0:1], off", "s_waitcnt vmcnt(0)"}, "gfx90a", 100);
-  EXPECT_NE(adviceOf(list).find("more loads under way"), std::string::npos) << adviceOf(list);
+  EXPECT_NE(adviceOf(list).find("more loads in flight"), std::string::npos) << adviceOf(list);
 }
 
 TEST(Classes, WhatWasNotCountedHasNone) {

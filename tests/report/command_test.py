@@ -51,7 +51,7 @@ class Mistakes(Command):
         self.expect(2, "expected -o FILE", self.log)
 
     def test_no_input_is_a_mistake_of_use(self):
-        self.expect(2, "no file of JSON lines", "-o", self.html)
+        self.expect(2, "expected a file of JSON lines", "-o", self.html)
 
     def test_an_input_that_is_not_there_is_named(self):
         self.expect(1, "nowhere.jsonl: No such file", self.root / "nowhere.jsonl", "-o", self.html)
@@ -77,7 +77,7 @@ class Mistakes(Command):
         self.assertEqual(done.returncode, 2)
 
     def test_a_second_run_is_what_diff_is_for(self):
-        self.expect(2, f"report: unexpected argument '{self.log}.2': it takes one run; fadeprobe diff A B compares two", self.log, f"{self.log}.2", "-o", self.html)
+        self.expect(2, f"report: unexpected argument '{self.log}.2': expected one run; fadeprobe diff A B compares two", self.log, f"{self.log}.2", "-o", self.html)
 
 
 class BrokenLines(Command):

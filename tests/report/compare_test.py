@@ -168,7 +168,7 @@ class Diff(Command):
 
     def test_mistakes_are_one_line(self):
         a = self.one("a")
-        for code, said, words in ((2, "two runs are compared", [a]), (2, "not both", [a, a, "--", "true", "--", "true"]), (2, "two commands", ["--", "true"]),
+        for code, said, words in ((2, "expected two runs", [a]), (2, "not both", [a, a, "--", "true", "--", "true"]), (2, "two commands", ["--", "true"]),
                                   (1, "nowhere: No such file", [a, self.root / "nowhere"]), (2, "'([' is not a regular expression", [a, a, "-k", "(["]),
                                   (1, "false ended with exit code 1", ["--", "false", "--", "true"]), (1, "did not use the GPU", ["--", "true", "--", "true"])):
             done = run("diff", *words)
@@ -195,7 +195,7 @@ class FailIf(Command):
         self.assertEqual(done.stderr.splitlines()[-1], "1 of 2 conditions passed")
 
     def test_a_condition_that_is_about_nothing_fails(self):
-        for condition, why in (("efficiency<60%@kernel=nothing", ": no kernel has such a name; there is copy(float*, int)\n"), ("conflicts>0", ": no kernel has accesses to LDS\n"),
+        for condition, why in (("efficiency<60%@kernel=nothing", ": no kernel has such a name; the run has copy(float*, int)\n"), ("conflicts>0", ": no kernel has accesses to LDS\n"),
                                ("kernel.time>1s", ": kernels ran instrumented, which takes longer: add --no-instrumented\n"), ("efficiency<60%@line=99", "\n")):
             done = self.judge(self.one("a"), condition)
             self.assertEqual(done.returncode, 3, condition)
@@ -298,13 +298,13 @@ class FailIf(Command):
 
     def test_mistakes_are_known_before_anything_runs(self):
         marker = self.root / "ran"
-        for condition, said in (("speed<1", "'speed' is none of"), ("efficiency", "compares nothing"), ("efficiency<", "no limit"), ("lines<5%", "no limit"),
+        for condition, said in (("speed<1", "'speed' is none of"), ("efficiency", "no comparison: expected METRIC<NUMBER"), ("efficiency<", "no limit"), ("lines<5%", "no limit"),
                                 ("efficiency<60%@kernel", "is not NAME=VALUE"), ("efficiency<60%@color=red", "is not kernel, file, line, op or cause"),
                                 ("efficiency<60%@op=read", "is not load, store or atomic"), ("efficiency<60%@kernel=([", "not a regular expression"),
-                                ("kernel.lines>1@line=3", "has no line"), ("regress<5%:x", "regress>5%:BASELINE"), ("regress>5%", "regress>5%:BASELINE"),
-                                ("regress>5%:x@line=3", "a kernel as a whole has no line; use lines.regress"), ("kernel.model_time>5x", "a number of ns, us, ms or s"),
-                                ("regress>5%:/nowhere", "/nowhere: No such file"), ("regress>-5%:x", "regress>5%:BASELINE"), ("lines>5@", "no filter behind the @"),
-                                ("lines>5@line=99999999999", "is no line number"), ("lines>5@line=0", "is no line number"),
+                                ("kernel.lines>1@line=3", "cannot be filtered by line"), ("regress<5%:x", "regress>5%:BASELINE"), ("regress>5%", "regress>5%:BASELINE"),
+                                ("regress>5%:x@line=3", "a condition on whole kernels cannot be filtered by line; use lines.regress"), ("kernel.model_time>5x", "a number of ns, us, ms or s"),
+                                ("regress>5%:/nowhere", "/nowhere: No such file"), ("regress>-5%:x", "regress>5%:BASELINE"), ("lines>5@", "expected a filter after @"),
+                                ("lines>5@line=99999999999", "is not a line number"), ("lines>5@line=0", "is not a line number"),
                                 ("efficiency<60", "efficiency is a share, at most 100 %: write 60% or 0.6"), ("gain>150%", "gain is a share, at most 100 %"),
                                 ("gain>5%@cause=divergense", "is none of scattered access, bank conflicts")):
             done = run("--fail-if", condition, "--", "touch", marker)

@@ -103,7 +103,7 @@ class Findings(unittest.TestCase):
         self.assertEqual((found["cause"], found["unit"]), ("divergence", "vector ALU"))
         self.assertAlmostEqual(found["cycles"], 80000 * 4 / 4 / 104 / 2)
         self.assertAlmostEqual(found["after_ns"] - 2000, (found["before_ns"] - 2000) / 2)
-        self.assertIn("same way", found["advice"])
+        self.assertIn("same branch", found["advice"])
         # Where the counts follow from blocks and may be wrong, it says so.
         add = {"address": 256, "text": "v_add_u32_e32 v0, v1, v2", "file": "", "line": 0, "column": 0, "executions": 80000, "lanes": 2560000, "flops": 0, "bytes": 0}
         self.assertEqual([self.only(self.page({**counts, "instructions": [add], **doubt}))["counts"] for doubt in ({}, {"by_blocks": True, "doubt": "the compiler has split the block at 0x100"})],
@@ -131,7 +131,7 @@ class Findings(unittest.TestCase):
             return self.page(counts, grid=[grid[0] * grid[1], 1, 1], workgroup=[grid[1], 1, 1])["findings"]
         # 8320 workgroups of 16 lanes, all of them active: a quarter of the waves would do.
         (found,) = run(832000 * 16, 8320, 16)
-        self.assertEqual((found["cause"], found["unit"], found["counts"]), ("partly filled waves", "vector ALU", "workgroups have lanes for 25% of the 64-lane waves that they take"))
+        self.assertEqual((found["cause"], found["unit"], found["counts"]), ("partly filled waves", "vector ALU", "workgroups fill 25% of the lanes of their 64-lane waves"))
         self.assertAlmostEqual((found["after_ns"] - 2000) / (found["before_ns"] - 2000), 0.25)
         self.assertIn("a multiple of 64 lanes", found["advice"])
         # Half of those that there are stand by, too.
@@ -299,7 +299,7 @@ class Lines(unittest.TestCase):
         result = json.loads(sarif.read_text())["runs"][0]["results"][0]
         self.assertEqual(result["locations"][0]["physicalLocation"]["region"], {"startLine": 4, "startColumn": 1})
         self.assertIn("bank conflicts", junit.read_text())
-        for condition, said in (("lines>1@cause=x", "only the gain of findings has a cause"), ("gain>nan", "no limit"), ("gain>inf%", "no limit"), ("regress>nan%:x", "regress>5%:BASELINE")):
+        for condition, said in (("lines>1@cause=x", "only gain can be filtered by cause"), ("gain>nan", "no limit"), ("gain>inf%", "no limit"), ("regress>nan%:x", "regress>5%:BASELINE")):
             done = self.probe("report", self.log, "--fail-if", condition)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), (condition, done.stderr))
             self.assertIn(said, done.stderr)

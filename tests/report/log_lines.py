@@ -39,7 +39,7 @@ def small(source):
     first = BASE + 17
     out = [dispatch(1, NAIVE, first, 5000), dispatch(2, NAIVE, first + 6000, 7000),
            dispatch(3, TILED, first + 2000, 9000, queue=1, grid=[64, 1, 1]), dispatch(4, HOSTILE, first + 20000, 1001, records=0, bytes=0, instrumented=False, variant="original")]
-    strided = dict(lines(3200), advice="Neighbouring lanes are 512 bytes apart; swap the indices.")
+    strided = dict(lines(3200), advice="Neighboring lanes are 512 bytes apart; swap the indices.")
     for number in (1, 2):
         out.append(memory(number, NAIVE, [access(source, 2, 5, "store", **strided), access(source, 2, 9, "load", **lines(200))]))
     out.append(memory(3, TILED, [access(source, 4, 3, "load", **lines(250))],

@@ -124,7 +124,7 @@ class Small(Page):
         self.assertEqual(self.rows("findings", 1), ["kernel.hip:2:5", "kernel.hip:5:7", "kernel.hip:4:3", "kernel.hip:2:9"])
         self.assertEqual([digits(text) for text in self.rows("findings", 6)], [200, 100, 100, 200])
         advice = self.browser.texts("#panel-findings .below")
-        self.assertEqual(advice[0], "Neighbouring lanes are 512 bytes apart; swap the indices.")
+        self.assertEqual(advice[0], "Neighboring lanes are 512 bytes apart; swap the indices.")
         self.assertTrue(all(text.endswith(".") for text in advice))
 
     def test_a_click_on_a_head_sorts_and_another_turns_it_around(self):
@@ -293,7 +293,7 @@ class Software(Page):
 
     def test_what_the_shade_behind_lines_means_is_said_before_them(self):
         self.show("source")
-        self.assertIn("The shade behind a line", self.browser.text("#panel-source .keys"))
+        self.assertIn("Shading of a line", self.browser.text("#panel-source .keys"))
         self.assertTrue(self.browser.run("return document.querySelector('#panel-source .keys').getBoundingClientRect().bottom <= "
                                          "document.querySelector('#panel-source .source').getBoundingClientRect().top"))
 
@@ -310,7 +310,7 @@ class Software(Page):
         self.assertIn("3 executions of accesses and blocks were dropped", self.browser.text(".problems"))
         self.assertIn("1 dispatch had not ended", self.browser.text(".problems"))
         self.assertIn("counts are not complete", self.browser.text(".run"))
-        self.assertIn("not all of it was seen", self.browser.run("return document.querySelector('[data-is=efficiency]').parentNode.textContent"))
+        self.assertIn("incomplete", self.browser.run("return document.querySelector('[data-is=efficiency]').parentNode.textContent"))
 
     def test_a_kernel_has_a_page_and_the_page_an_address(self):
         self.browser.click("#panel-summary .row")  # the one with most instructions
@@ -337,7 +337,7 @@ class Software(Page):
         self.assertEqual(len(found), self.browser.run("return data.findings.filter((f) => data.kernels[f.kernel].name.includes('naive')).length"))
         self.assertRegex(found[0], r"^too few workgroups.*up to \d+\u202f% to gain.*cycles of L1.*together with scattered access")
         self.assertRegex(found[1], r"^scattered access · \S+:2:5 store.*cycles of L1.*Together with too few workgroups")
-        self.assertRegex(own("Findings"), r"busy, by the model: L1 \d+")
+        self.assertRegex(own("Findings"), r"Busy cycles of its units, by the model: L1 \d+")
         self.assertIn("out", own("Arguments"))
         self.assertIn("0xffff800000000004 → #1, 8 KiB of agent 1", own("Arguments"))
         self.assertIn("41 ×1", own("Arguments"))
@@ -494,7 +494,7 @@ class Phone(Page):
         self.show("findings")
         self.assertEqual(self.rows("findings", 1)[0], "kernel.hip:2:5")
         self.assertEqual(digits(self.rows("findings", 2)[0]), 6000)
-        self.assertTrue(self.browser.texts("#panel-findings .below")[0].startswith("Neighbouring"))
+        self.assertTrue(self.browser.texts("#panel-findings .below")[0].startswith("Neighboring"))
 
 
 class Errors(Page):

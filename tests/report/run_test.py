@@ -267,7 +267,7 @@ class Surroundings(Run):
         self.assertEqual(done.returncode, 0, done.stderr)
         notes = self.data()["notes"]
         self.assertEqual(len(notes), 1)
-        self.assertRegex(notes[0], r"those of \d+ of \d+ workgroups \(one in 2\); their counts are not scaled")
+        self.assertRegex(notes[0], r"cover \d+ of \d+ workgroups \(one in 2\); their counts are not scaled")
         self.assertIn(notes[0] + "\n", done.stderr)
 
     def test_a_page_without_instrumented_kernels_says_how_to_get_them(self):
@@ -291,7 +291,7 @@ class Surroundings(Run):
         self.assertEqual(done.returncode, 2)
         self.assertIn("--log-format text", done.stderr)
 
-    def test_the_terminal_has_the_findings_in_its_width_and_in_colour(self):
+    def test_the_terminal_has_the_findings_in_its_width_and_in_color(self):
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         environment = {**os.environ, "TERM": "xterm"}
@@ -310,7 +310,7 @@ class Surroundings(Run):
         self.assertRegex(plain[at + 1], r"^   showcase.hip:\d+:\d+ load")
         self.assertRegex(plain[at + 2], r"^   \d+ cycles of (LDS|latency): 62 bank conflicts per execution")
 
-    def test_a_pipe_gets_the_same_without_colour(self):
+    def test_a_pipe_gets_the_same_without_color(self):
         done = self.run_probe("--gpu", "gfx90a", "--report", "out.html", "--", SHOWCASE, "32", "1")
         self.assertNotIn("\x1b", done.stderr)
         self.assertIn("5 dispatches, 4 instrumented", done.stderr)

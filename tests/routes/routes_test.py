@@ -92,7 +92,7 @@ class Routes(unittest.TestCase):
         if "instrumented when the first two had run: 0\n" in result.stderr:
             self.assertEqual(seen[:2], [False, False], result.stderr)
         self.assertEqual(seen[-2:], [True, True], result.stderr)
-        self.assertIn("TRITON_STORE_BINARY_ONLY is not passed on", result.stderr)
+        self.assertIn("TRITON_STORE_BINARY_ONLY is removed from the environment", result.stderr)
         self.assertEqual({sum(a["lanes"] for a in m["global"]) for m in lines(result, "memory")}, {3000})
         # The next run has all of them, and nothing is made again.
         seen, result = triton()

@@ -50,6 +50,10 @@ class LintDocs(unittest.TestCase):
     def test_a_command_that_the_readme_does_not_mention(self):
         self.assertEqual(self.lint(files={"README.md": GOOD["README.md"] + "`log` `cc` `check` `diff`"}), ["README.md: says nothing of the command flags"])
 
+    def test_words_in_messages_that_readers_stumble_over(self):
+        source = '// it was mended\ncomplain("the file was mended");\n'
+        self.assertEqual(self.lint(files={"cli/a.cpp": source, "tests/a.cpp": source}), ["cli/a.cpp:2: 'mended': write 'fixed'"])
+
     def test_words_that_readers_stumble_over(self):
         self.assertEqual(self.lint(files={"docs/page.md": "## A part\nIt is 3 unless said.\n"}), ["docs/page.md:2: 'unless said': write 'default: …'"])
 

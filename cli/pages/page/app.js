@@ -69,7 +69,7 @@ function pageKey(event) {
 /// What keys do.
 function showHelp() {
   if (document.querySelector("dialog.help")) return;
-  const keys = [["/", "search"], ["← →", "the next part, when a tab has the focus"], ["[ ]", "the kernel or the error before and after"], ["Enter", "open the row that has the focus"],
+  const keys = [["/", "search"], ["← →", "next tab, when a tab has the focus"], ["[ ]", "previous and next kernel or error"], ["Enter", "open the focused row"],
     ["+ − 0", "zoom in and out, show everything: timeline and memory"], ["arrow keys", "move in the timeline and memory"], ["?", "this list"], ["Esc", "close"]];
   const dialog = el("dialog", {class: "help", "aria-label": "keys", onclose: () => dialog.remove()}, el("h2", {}, "Keys"),
     el("dl", {}, keys.map(([key, what]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, what)])), el("button", {type: "button", onclick: () => dialog.close()}, "Close"));

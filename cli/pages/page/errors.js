@@ -87,7 +87,7 @@ function waitsPicture(chain) {
   };
   const word = (x, y, text) => drawn("text", {x, y, "text-anchor": "middle", "font-size": 12, fill: "currentColor"}, text);
   const arrow = (path) => drawn("path", {d: path, fill: "none", stroke: "currentColor", "marker-end": "url(#waits-for)"});
-  const svg = drawn("svg", {viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": "who waits for whom"},
+  const svg = drawn("svg", {viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": "wait graph"},
     drawn("defs", {}, drawn("marker", {id: "waits-for", viewBox: "0 0 8 8", refX: 8, refY: 4, markerWidth: 8, markerHeight: 8, orient: "auto"}, drawn("path", {d: "M0,0 L8,4 L0,8 z", fill: "currentColor"}))));
   names.forEach(([at, waves], i) => {
     svg.append(drawn("rect", {x: left(i), y: top, width: wide, height: high, rx: 6, fill: "none", stroke: "currentColor"}), word(left(i) + wide / 2, top + (waves ? 18 : 26), at));

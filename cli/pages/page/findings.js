@@ -11,7 +11,7 @@ function findingsPanel() {
     columns: [
       {name: "Place", width: "minmax(0,2fr)", mono: true, of: (a) => `${fileName(a.file)}:${String(a.line).padStart(7, "0")}`, text: (a) => place(a), hint: (a) => a.file >= 0 ? data.files[a.file].path : ""},
       {name: "Kernel", width: "minmax(0,1.6fr)", mono: true, wide: true, of: (a) => shortKernel(a.kernel), text: (a) => shortKernel(a.kernel), hint: (a) => data.kernels[a.kernel].name},
-      {name: "Waste", width: "6rem", narrow: "4.6rem", number: true, title: "wasted cache lines, bank conflicts, or atomics that wait", of: wasteOf,
+      {name: "Waste", width: "6rem", narrow: "4.6rem", number: true, title: "wasted cache lines, bank conflicts, or waiting atomics", of: wasteOf,
         text: (a) => el("span", {class: wasteOf(a) ? "waste" : "soft"}, count(wasteOf(a)))},
       {name: "Access", width: "8.2rem", narrow: "4.4rem", of: (a) => `${a.space} ${a.op}`, text: (a) => `${a.space === "lds" ? "LDS" : "global"} ${a.op}`, hint: (a) => `${a.bytes || "several"} bytes for each lane${a.via ? ", through " + a.via : ""}`, wide: true},
       {name: "B/lane", width: "3.6rem", number: true, wide: true, of: (a) => a.bytes, text: (a) => a.bytes ? count(a.bytes) : "varies"},
@@ -22,8 +22,8 @@ function findingsPanel() {
           return meter(efficiency(a.needed, a.used));
         }},
     ]});
-  return el("div", {}, data.findings.length ? [el("h2", {}, "Worth changing"), findingCards(data.findings.slice(0, 50)),
-    el("p", {class: "keys"}, "Cycles and gains are those of a model: each unit is taken for busy without a break, and a kernel for as long as its busiest unit. Counts are exact. A gain supposes that what stands above is mended, too."),
+  return el("div", {}, data.findings.length ? [el("h2", {}, "What to change"), findingCards(data.findings.slice(0, 50)),
+    el("p", {class: "keys"}, "Cycles and gains come from a model: units work without stalls, and a kernel takes as long as its busiest unit. Counts are exact. A gain assumes that the findings above it are fixed, too."),
     el("h2", {}, "All accesses")] : null, table.node,
-    el("p", {class: "keys"}, "Waste is cache lines used beyond those the lanes' bytes would fill, extra cycles of LDS because lanes meet in a bank, and atomics that find another lane at their address. Enter opens the source."));
+    el("p", {class: "keys"}, "Waste: cache lines beyond those that the lanes' bytes would fill, extra LDS cycles because of bank conflicts, and lanes of atomics that share their address with another lane. Enter opens the source."));
 }

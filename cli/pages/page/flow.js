@@ -23,7 +23,7 @@ function blocksPanel() {
   flowView.note = el("p", {class: "soft"});
   showFlow(order[0]);
   return el("div", {}, el("div", {class: "tools"}, select), flowView.note, flowView.holder,
-    el("p", {class: "keys"}, "Tab goes from block to block, Enter shows its numbers. The bar at the foot of a block is the share of the wave's lanes that were active."));
+    el("p", {class: "keys"}, "Tab goes from block to block, Enter shows its numbers. The bar at the bottom of a block is the share of the wave's lanes that were active."));
 }
 
 function blockLines(block) {
@@ -140,7 +140,7 @@ function showFlow(flow) {
   flowView.holder.replaceChildren(scroll, flowView.detail);
   requestAnimationFrame(() => { scroll.scrollLeft = (scroll.scrollWidth - scroll.clientWidth) / 2; });
   flowView.note.textContent = `${count(flow.blocks.length)} blocks, waves of ${flow.wave_size} lanes. ` +
-    (flow.edges.length ? "Numbers on the ways are lanes that took them." : "The ways between them were not recorded: compile with blocks to see them.");
+    (flow.edges.length ? "Numbers on edges count lanes." : "Edges were not recorded: compile with blocks to see them.");
 }
 
 function blockNode(block, {x, y}, width, height, most, flow) {
@@ -162,10 +162,10 @@ function blockNode(block, {x, y}, width, height, most, flow) {
 function chooseBlock(node, block, share) {
   for (const other of flowView.svg.querySelectorAll(".chosen")) other.classList.remove("chosen");
   node.classList.add("chosen");
-  const facts = [["executions", count(block.executions)], ["lanes", `${count(block.lanes)}, ${percent(share)} of the waves'`]];
+  const facts = [["executions", count(block.executions)], ["lanes", `${count(block.lanes)}, ${percent(share)} of the waves' lanes`]];
   if (block.divergent !== null) facts.push(["divergent", `${count(block.divergent)} executions with fewer lanes than the wave has`]);
-  if (block.splits !== null) facts.push(["splits", `${count(block.splits)} times the branch at its end parted the lanes`]);
-  if (block.clocks !== null) facts.push(["clocks", `${count(block.clocks)}, ${count(Math.round(block.clocks / Math.max(1, block.executions)))} for each execution`]);
+  if (block.splits !== null) facts.push(["splits", `${count(block.splits)} times its branch diverged`]);
+  if (block.clocks !== null) facts.push(["clocks", `${count(block.clocks)}, ${count(Math.round(block.clocks / Math.max(1, block.executions)))} per execution`]);
   const [file, line] = block.lines[0] || [-1, 0];
   flowView.detail.replaceChildren(el("div", {class: "detail"}, el("dl", {class: "facts"}, facts.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]),
     line ? [el("dt", {}, "source"), el("dd", {}, el("button", {type: "button", onclick: () => openSource(file, line)}, `${fileName(file)}, ${blockLines(block)}`))] : null)));

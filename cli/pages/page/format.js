@@ -164,7 +164,7 @@ function amountText(n) { return n === null || n === undefined ? "–" : software
 function gpuTime(ns) { return software ? "–" : time(ns); }
 function plural(n, word, more = `${word}s`) { return `${count(n)} ${n === 1 ? word : more}`; }
 
-// Kernels keep their colour everywhere: the six that take most have one of their own.
+// Kernels keep their color everywhere: the six that take most have one of their own.
 const kernelTime = data.kernels.map(() => 0);
 data.dispatches.kernel.forEach((kernel, i) => { kernelTime[kernel] += amounts[i] || 0; });
 const kernelRank = data.kernels.map(() => 6);

@@ -26,7 +26,7 @@ function memoryPanel() {
     ]});
   const panel = el("div", {}, el("div", {class: "tools"}, chooseAllocation, chooseKind, el("span", {class: "grow"}), heatView.buttons), heatView.holder,
     el("div", {class: "legend", id: "heat-legend"}),
-    el("p", {class: "keys"}, `${software ? "Dispatches follow each other to the right, each with its records in the order in which they came" : "Time goes to the right, dispatch after dispatch without the gaps between them"}; addresses go down. Wheel or + and − zoom, arrow keys move, 0 shows everything.`),
+    el("p", {class: "keys"}, `${software ? "Dispatches from left to right, each with its records in the order in which they arrived" : "Time from left to right, dispatch after dispatch without the gaps between them"}; addresses go down. Wheel or + and − zoom, arrow keys move, 0 shows everything.`),
     el("h2", {}, "Allocations"), table.node);
   heatView.legend = panel.querySelector("#heat-legend");
   buildHeat();

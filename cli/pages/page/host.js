@@ -4,7 +4,7 @@ const host = data.host;
 const hasDispatches = data.dispatches.id.length > 0;
 
 const hostName = (index) => host.names[index];
-/// A kernel's colour is the one it has elsewhere on the page; without dispatches the six that take most time have one.
+/// A kernel's color is the one it has elsewhere on the page; without dispatches the six that take most time have one.
 const hostRank = (() => {
   if (!host) return new Map();
   const o = host.operations, total = new Map(), known = new Map(data.kernels.map((kernel, i) => [kernel.name, kernelRank[i]]));
@@ -122,7 +122,7 @@ function operatorsPanel() {
       {name: "Total", width: "10rem", narrow: "4.4rem", number: true, of: (row) => row[4],
         text: (row) => [el("i", {class: "bar", style: {width: `${Math.max(1, 48 * row[4] / most)}px`}}), el("span", {class: "share"}, gpuTime(row[4]))]},
     ]});
-  return el("div", {}, el("p", {}, "Time on the GPU by the innermost operator around the call that asked for it. Operators are markers as PyTorch's autograd writes them; other markers stand in where there is none."), table.node);
+  return el("div", {}, el("p", {}, "GPU time by the innermost operator around the call that submitted the work. Operators are markers of PyTorch's autograd; other markers are used where there is none."), table.node);
 }
 
 /// Hardware counters that the file has, by kernel.
@@ -137,7 +137,7 @@ function countersPanel() {
       {name: "Least", width: "8rem", number: true, wide: true, of: (row) => row[4], text: (row) => number(row[4])},
       {name: "Largest", width: "8rem", number: true, wide: true, of: (row) => row[5], text: (row) => number(row[5])},
     ]});
-  return el("div", {}, el("p", {}, "Hardware counters of each dispatch, measured on the card by whoever wrote the file. A dispatch's value is the sum of all instances of a counter."), table.node);
+  return el("div", {}, el("p", {}, "Hardware counters of each dispatch, measured on the card by the tool that wrote the file. A dispatch's value is the sum of all instances of a counter."), table.node);
 }
 
 /// Where waves were when the hardware took samples.

@@ -11,7 +11,7 @@ function kernelPanel() {
   Object.assign(kernelView, {select, step, holder: el("div", {class: "kernel"})});
   showKernel(kernelOrder[0], false);
   return el("div", {}, el("div", {class: "tools"}, select, el("button", {type: "button", title: "[", onclick: () => step(-1)}, "previous"), el("button", {type: "button", title: "]", onclick: () => step(1)}, "next")), kernelView.holder,
-    el("p", {class: "keys"}, "[ and ] go from kernel to kernel. The address of this page leads here again."));
+    el("p", {class: "keys"}, "[ and ] show the previous and next kernel. The page address links to this kernel."));
 }
 
 /// From elsewhere.
@@ -69,7 +69,7 @@ function missingCard(index, accesses, flow, code) {
   if (!flow) lines.push("No blocks: compile with fadeprobe cc --instrument 'accesses;blocks'.");
   if (!code) lines.push(`No machine code, registers and occupancy: fadeprobe report RUN.jsonl --code APPLICATION -o PAGE.html.`);
   if (software && !data.counts.some((one) => one.kernel === index)) lines.push(`No executed instructions by unit and line: fadeprobe --observe gpu --report PAGE.html -- ${command}`);
-  return lines.length ? el("details", {class: "missing"}, el("summary", {}, `${plural(lines.length, "thing")} that this page could have`), el("ul", {}, lines.map((line) => el("li", {}, line)))) : null;
+  return lines.length ? el("details", {class: "missing"}, el("summary", {}, `${plural(lines.length, "hint")}: how to get more data`), el("ul", {}, lines.map((line) => el("li", {}, line)))) : null;
 }
 
 function factList(facts) { return el("dl", {class: "facts"}, facts.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])); }
@@ -108,7 +108,7 @@ function allocationName(number) {
 }
 
 function argumentCard(kernel) {
-  if (kernel.arguments.length === 0) return el("p", {class: "soft"}, "Arguments are known of instrumented and observed dispatches.");
+  if (kernel.arguments.length === 0) return el("p", {class: "soft"}, "Arguments are recorded for instrumented and observed dispatches.");
   const valueText = (argument, [hexText, decimal, allocation]) => allocation ? `${hexText} → ${allocationName(allocation)}` : argument.pointer ? hexText : argument.bytes <= 8 ? decimal : `${hexText}…`;
   return el("div", {class: "scroll"}, el("table", {class: "plain"}, el("tbody", {}, kernel.arguments.map((argument, i) => el("tr", {},
     el("th", {class: "mono"}, argument.name || `#${i + 1}`), el("td", {class: "mono soft", title: argument.type}, shortType(argument.type) || `${argument.bytes} bytes`),
@@ -132,7 +132,7 @@ function kernelFindings(index, accesses) {
 function costLine(cost) {
   if (!cost || !(cost.cycles > 0)) return null;
   const units = Object.entries(cost.units).filter(([, cycles]) => cycles >= 0.5).sort((a, b) => b[1] - a[1]).map(([unit, cycles]) => `${unit} ${brief(Math.round(cycles))}`);
-  return el("p", {class: "soft", style: {"margin-top": "10px"}}, `Cycles that its units are busy, by the model: ${units.join(", ")}${cost.bytes ? `; ${bytes(cost.bytes)} of memory traffic` : ""}.`);
+  return el("p", {class: "soft", style: {"margin-top": "10px"}}, `Busy cycles of its units, by the model: ${units.join(", ")}${cost.bytes ? `; ${bytes(cost.bytes)} of memory traffic` : ""}.`);
 }
 
 function blockTable(index, flow) {
@@ -145,8 +145,8 @@ function blockTable(index, flow) {
     columns: [{name: "Block", width: "minmax(0,2fr)", mono: true, of: (b) => b.id, text: (b) => name(b), hint: (b) => blockLines(b)},
       {name: "Runs", width: "6rem", number: true, of: (b) => b.executions, text: (b) => count(b.executions)},
       {name: "Lanes", width: "7rem", number: true, of: (b) => b.executions ? b.lanes / b.executions / flow.wave_size : null, text: (b) => meter(b.executions ? b.lanes / b.executions / flow.wave_size : null)},
-      ...number("Divergent", "divergent", "executions with fewer lanes than the wave has"), ...number("Splits", "splits", "executions after which only a part of the lanes went on to the wave's next block"),
-      ...(has("clocks") ? [{name: "Clocks", width: "6rem", number: true, title: "mean of an execution until the wave's next block, with the writing of records", of: mean, text: (b) => mean(b) === null ? "–" : brief(Math.round(mean(b)))}] : []),
+      ...number("Divergent", "divergent", "executions with fewer lanes than the wave has"), ...number("Splits", "splits", "executions after which only some of the lanes continued to the wave's next block"),
+      ...(has("clocks") ? [{name: "Clocks", width: "6rem", number: true, title: "mean time of an execution until the wave's next block, including the writing of records", of: mean, text: (b) => mean(b) === null ? "–" : brief(Math.round(mean(b)))}] : []),
       ...number("p50", "p50", "half of the executions took at most so many clocks"), ...number("p90", "p90", "nine of ten"), ...number("p99", "p99", "99 of 100")]});
   table.extra.append(el("button", {type: "button", class: "small", onclick: () => openFlow(index)}, "graph"));
   return table.node;

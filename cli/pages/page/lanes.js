@@ -23,7 +23,7 @@ function lanesPanel() {
   Object.assign(lanesView, {select, whichSelect: which, holder: el("div", {class: "lanes card"}), note: el("p", {}), status: el("p", {class: "soft", role: "status"})});
   drawLanes();
   return el("div", {}, el("div", {class: "tools"}, select, which), lanesView.note, lanesView.holder, lanesView.status,
-    el("p", {class: "keys"}, "Left and right arrow keys go from lane to lane."));
+    el("p", {class: "keys"}, "Left and right arrow keys select a lane."));
 }
 
 function lanesOption(access, i) {
@@ -90,7 +90,7 @@ function drawLanes() {
   const where = pattern.workgroup ? `, workgroup ${pattern.workgroup.join(", ")}` : "";
   lanesView.note.textContent = (lds
     ? `${plural(lanes.length, "lane")}, ${plural(layout.cells.size, "dword")} in ${new Set([...layout.cells.values()].map((cell) => cell.column)).size} of ${pattern.banks} banks: ` +
-      (pattern.conflicts ? `${plural(pattern.conflicts, "extra cycle")} because lanes that are served together meet in a bank.` : "no extra cycles.")
+      (pattern.conflicts ? `${plural(pattern.conflicts, "extra cycle")} because of bank conflicts.` : "no extra cycles.")
     : `${plural(lanes.length, "lane")} ${lanes.length === 1 ? "touches" : "touch"} ${plural(pattern.lines_used, "cache line")} of ${pattern.line_size} bytes; ${count(pattern.lines_needed)} would hold all their bytes.`) +
     ` Dispatch ${pattern.dispatch_id}${where}.`;
   // On a phone a row fits the screen, without room for numbers: a tap tells the lane.

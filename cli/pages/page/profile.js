@@ -94,7 +94,7 @@ function profiledTable() {
       {name: "Time", width: "6rem", number: true, title: data.profile.times === "modeled" ? "of all dispatches, by the model" : "of all dispatches", of: profileTime, text: (k) => k.roofline.time.is === "unknown" ? "–" : time(profileTime(k))},
       {name: "Share", width: "5rem", number: true, wide: true, of: profileTime, text: (k) => percent(all ? profileTime(k) / all : null)},
       {name: "Op/byte", width: "5rem", number: true, wide: true, title: "floating-point operations per byte of memory", of: (k) => k.roofline.intensity.dram, text: (k) => k.roofline.intensity.dram === null ? "–" : k.roofline.intensity.dram.toPrecision(3)},
-      {name: "Next", width: "13rem", wide: true, title: "the class that it would have next, and how near that is", of: (k) => k.classification.next.nearness, text: (k) => k.classification.next.class === "unknown" ? "–" : `${classText[k.classification.next.class]} ${percent(k.classification.next.nearness)}`}]});
+      {name: "Next", width: "13rem", wide: true, title: "the class that would follow, and how close it is", of: (k) => k.classification.next.nearness, text: (k) => k.classification.next.class === "unknown" ? "–" : `${classText[k.classification.next.class]} ${percent(k.classification.next.nearness)}`}]});
 }
 
 /// What each unit has to do, as bars; the longest decides.
@@ -117,8 +117,8 @@ function profiledInstructions(k) {
       {name: "Line", width: "9rem", mono: true, wide: true, of: where, text: where},
       {name: "Executions", width: "6.4rem", number: true, wide: true, of: (one) => one.executions, text: (one) => count(one.executions)},
       {name: "Lanes", width: "4rem", number: true, wide: true, of: (one) => one.executions && one.lanes !== null ? one.lanes / one.executions : null, text: (one) => one.executions && one.lanes !== null ? (one.lanes / one.executions).toFixed(0) : "–"},
-      {name: "Of unit", width: "4.6rem", number: true, wide: true, title: "share of what its unit has to do", of: (one) => one.unit_share, text: (one) => one.unit_share ? `${percent(one.unit_share)}` : "–"},
-      {name: "Time", width: "4.6rem", number: true, title: "share of the time of a wave", of: (one) => one.time_share, text: (one) => one.time_share ? percent(one.time_share) : "–"},
+      {name: "Of unit", width: "4.6rem", number: true, wide: true, title: "share of its unit's work", of: (one) => one.unit_share, text: (one) => one.unit_share ? `${percent(one.unit_share)}` : "–"},
+      {name: "Time", width: "4.6rem", number: true, title: "share of a wave's time", of: (one) => one.time_share, text: (one) => one.time_share ? percent(one.time_share) : "–"},
       {name: "Waits for", width: "minmax(0,1.4fr)", mono: true, of: (one) => one.wait_cycles || null, text: (one) => one.wait_cycles ? `${Math.round(one.wait_cycles)} cycles${at.has(one.waits_for) ? `: ${at.get(one.waits_for).text.split(" ")[0]} ${where(at.get(one.waits_for))}` : ""}` : "", hint: (one) => at.has(one.waits_for) ? at.get(one.waits_for).text : ""}]});
 }
 
@@ -138,22 +138,22 @@ function waveSteps(k) {
 function showProfiled(k) {
   profileView.at = k;
   const c = k.classification, index = data.kernels.findIndex((one) => one.name === k.kernel);
-  const head = el("h2", {}, plainName(k.kernel), " ", index >= 0 && panels.some(({id}) => id === "kernel") ? el("button", {type: "button", class: "small", onclick: () => { showTab("kernel"); showKernel(index); }}, "its page") : null);
+  const head = el("h2", {}, plainName(k.kernel), " ", index >= 0 && panels.some(({id}) => id === "kernel") ? el("button", {type: "button", class: "small", onclick: () => { showTab("kernel"); showKernel(index); }}, "kernel page") : null);
   profileView.detail.replaceChildren(head, el("p", {}, el("b", {}, classText[c.class]), `: ${c.reason}.`, c.try_first ? ` Try first: ${c.try_first}.` : ""),
-    ...(k.counted || k.traced ? [el("div", {class: "columns"}, ...(k.counted ? [ el("section", {}, el("h3", {}, "What takes how long"), unitBars(k), el("p", {class: "keys"}, "Of one dispatch, by a model: each unit at its rate, and waves with what they wait for. The longest decides.")), el("section", {}, el("h3", {}, "How it runs"), profiledFacts(k))] : []), waveSteps(k)),
+    ...(k.counted || k.traced ? [el("div", {class: "columns"}, ...(k.counted ? [ el("section", {}, el("h3", {}, "Time by unit"), unitBars(k), el("p", {class: "keys"}, "Modeled time of one dispatch: each unit at its peak rate, and waves with their waits. The longest decides.")), el("section", {}, el("h3", {}, "Execution"), profiledFacts(k))] : []), waveSteps(k)),
       k.instructions.length ? el("h3", {}, "Time of a wave, by instruction") : null, k.instructions.length ? profiledInstructions(k).node : null] : []));
 }
 
 /// What decides how long the whole takes, and how sure that is.
 function criticalPath(path) {
   const {span_ns: span, critical_ns: parts} = path, share = (ns) => percent(span ? ns / span : 0);
-  const words = [["kernels", parts.kernel], ["copies and fills", parts.copy + parts.fill], ["HIP calls", parts.call], ["the program itself", parts.host], ["on the way to the GPU and back", parts.delay]];
-  const sure = path.guesses ? ` ${path.guesses} of its ${plural(path.steps, "step")} ${path.guesses === 1 ? "is a guess" : "are guesses"}: who waited for whom is not recorded there.` : "";
+  const words = [["kernels", parts.kernel], ["copies and fills", parts.copy + parts.fill], ["HIP calls", parts.call], ["the program itself", parts.host], ["submission and completion", parts.delay]];
+  const sure = path.guesses ? ` ${path.guesses} of its ${plural(path.steps, "step")} ${path.guesses === 1 ? "is a guess" : "are guesses"}: their dependencies were not recorded.` : "";
   return [el("h2", {}, "Critical path"), el("p", {id: "critical-path"}, `${time(span)}${path.times ? ` (${path.times})` : ""}: ${words.map(([name, ns]) => `${name} ${share(ns)}`).join(", ")}.${sure}`), path.work && path.work.length ? criticalTable(path).node : null];
 }
 /// What is on it, and how much sooner the whole would end if that were faster.
 function criticalTable(path) {
-  const gain = (i, text) => ({name: `Gain ${text}`, width: "6rem", number: true, wide: true, title: `how much sooner the whole would end if all of it were ${text} faster`, of: (w) => w.gain_ns ? w.gain_ns[i] : null, text: (w) => w.gain_ns && w.critical_ns ? time(w.gain_ns[i]) : "–"});
+  const gain = (i, text) => ({name: `Gain ${text}`, width: "6rem", number: true, wide: true, title: `how much sooner the program would end if this were ${text} faster`, of: (w) => w.gain_ns ? w.gain_ns[i] : null, text: (w) => w.gain_ns && w.critical_ns ? time(w.gain_ns[i]) : "–"});
   return new VirtualTable({label: "critical path", rows: path.work, sortBy: 3, filterText: (w) => `${w.name} ${w.kind}`,
     columns: [{name: "Work", width: "minmax(0,2fr)", mono: true, of: (w) => w.name, text: (w) => w.kind === "kernel" ? plainName(w.name) : w.name, hint: (w) => w.name},
       {name: "Count", width: "5rem", number: true, wide: true, of: (w) => w.count, text: (w) => count(w.count)},
@@ -169,5 +169,5 @@ function profilePanel() {
   drawRoofs();
   const table = profiledTable(), first = data.profile.kernels.find((k) => k.counted || k.traced);
   if (first) showProfiled(first);
-  return el("div", {}, ...(data.profile.critical_path ? criticalPath(data.profile.critical_path) : []), ...(data.profile.gpus.length ? [el("h2", {}, "Roofline"), levelButtons(), profileView.picture] : []), el("h2", {}, "What keeps kernels from being faster"), table.node, profileView.detail);
+  return el("div", {}, ...(data.profile.critical_path ? criticalPath(data.profile.critical_path) : []), ...(data.profile.gpus.length ? [el("h2", {}, "Roofline"), levelButtons(), profileView.picture] : []), el("h2", {}, "What limits kernels"), table.node, profileView.detail);
 }

@@ -70,7 +70,7 @@ function spreadTable(table) {
   const fixed = (value) => value === null ? "–" : value.toFixed(2);
   return new VirtualTable({label: table.title, rows: table.rows, sortBy: 3, filterText: (row) => row.name, rowHeight: 34, columns: [
     {name: table.title, width: "minmax(110px, 2fr)", mono: true, of: (row) => row.name, text: (row) => shortened(row.name, 32), hint: (row) => row.name, whole: (row) => row.name},
-    {name: `${rankName(0)} … ${rankName(data.units - 1)}`, width: "minmax(170px, 4fr)", narrow: "minmax(80px, 2fr)", title: "time by rank: the darker, the nearer to the rank with most", of: ratio, text: heatStrip, whole: (row) => row.strip.join(" ")},
+    {name: `${rankName(0)} … ${rankName(data.units - 1)}`, width: "minmax(170px, 4fr)", narrow: "minmax(80px, 2fr)", title: "time by rank: darker is closer to the rank with most", of: ratio, text: heatStrip, whole: (row) => row.strip.join(" ")},
     {name: "Count", width: "76px", number: true, wide: true, of: (row) => row.count, text: (row) => brief(row.count, [1e3, "k"]), hint: (row) => count(row.count)},
     {name: "Total", width: "76px", number: true, of: (row) => row.total, text: (row) => time(row.total)},
     {name: "Median", width: "76px", number: true, wide: true, title: "of single launches or calls, within 12 %", of: (row) => row.middle, text: (row) => time(row.middle), hint: (row) => `99 %: ${time(row.late)}`},
@@ -129,7 +129,7 @@ function collectiveTable() {
     {name: "Time in it", width: "minmax(80px, 1fr)", number: true, title: "of all ranks", of: (row) => row[2], text: (row) => time(row[2])},
     {name: "Waiting", width: "minmax(80px, 1fr)", number: true, title: "for the rank that arrived last, of all ranks", of: (row) => row[3], text: (row) => time(row[3])},
     {name: "Share", width: "minmax(110px, 1fr)", number: true, wide: true, of: share, text: (row) => meter(share(row))},
-    {name: "Latest after", width: "minmax(90px, 1fr)", number: true, wide: true, title: "longest time from the first to the last that arrived", of: (row) => row[4], text: (row) => time(row[4])},
+    {name: "Latest after", width: "minmax(90px, 1fr)", number: true, wide: true, title: "longest time between first and last arrival", of: (row) => row[4], text: (row) => time(row[4])},
     {name: "Last most often", width: "minmax(130px, 2fr)", of: (row) => row[5], text: (row) => `${rankName(row[5])} (${count(row[6])} of ${count(row[1])})`},
   ]}).node;
 }

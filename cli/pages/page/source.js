@@ -1,6 +1,6 @@
 // The source, line by line, with what it cost; the machine's instructions behind a line on request. Of all kernels, or of one.
 
-/// What colours the lines: [id, name, of(line)]. The first that says something is shown at first.
+/// What colors the lines: [id, name, of(line)]. The first that says something is shown at first.
 const heats = [
   ["waste", "waste", (line) => line.wasted + line.conflicts + line.waiting],
   ["instructions", "executed instructions", (line) => line.instructions],
@@ -73,17 +73,17 @@ class SourceView {
     this.kernel = kernel;
     this.files = sourceFilesOf(kernel);
     if (this.files.length === 0) {
-      this.node = el("p", {class: "empty"}, "No source to show: compile with -gline-tables-only, and make the report where the source files are.");
+      this.node = el("p", {class: "empty"}, "No source: compile with -gline-tables-only, and make the report where the source files are.");
       return;
     }
     this.select = el("select", {"aria-label": "source file", onchange: () => this.show(Number(this.select.value))},
       this.files.map((file) => el("option", {value: file}, data.files[file].path)));
-    this.heatSelect = el("select", {"aria-label": "what colours the lines", onchange: () => { this.heat = this.heatSelect.value; this.show(this.file); }});
+    this.heatSelect = el("select", {"aria-label": "color lines by", onchange: () => { this.heat = this.heatSelect.value; this.show(this.file); }});
     this.body = el("div", {class: "source card"});
     this.legend = el("p", {class: "keys"});
     this.show(this.files[0]);
     this.node = el("div", {}, el("div", {class: "tools"}, this.select, this.heatSelect, el("span", {class: "grow"}), exportButtons(`source ${kernel === null ? "" : shortKernel(kernel)}`, () => this.content())), this.legend, this.body,
-      el("p", {class: "keys"}, "Enter or a click on a line shows its accesses and the instructions behind it; arrow keys go from line to line."));
+      el("p", {class: "keys"}, "Enter or a click on a line shows its accesses and the instructions behind it; arrow keys select a line."));
   }
 
   show(file) {
@@ -95,13 +95,13 @@ class SourceView {
     this.heatSelect.replaceChildren(...choices.map(([id, name]) => el("option", {value: id, selected: id === this.heat}, `heat: ${name}`)));
     this.heatSelect.hidden = choices.length < 2;
     const chosen = choices.find(([id]) => id === this.heat);
-    this.legend.textContent = chosen ? `The shade behind a line is as long as its ${chosen[1]}, compared with the line that has most.` : "";
+    this.legend.textContent = chosen ? `Shading of a line: its ${chosen[1]}, relative to the line with the most.` : "";
     const heatOf = (heats.find(([id]) => id === this.heat) || heats[0])[2];
     const most = Math.max(1, ...known.map(heatOf)), text = data.files[file].lines;
     this.allExecuted = Math.max(1, this.kernel === null ? data.counts.reduce((sum, one) => sum + one.executions, 0) : known.reduce((sum, line) => sum + line.instructions, 0));
     this.hasWork = known.some((line) => line.instructions > 0);
     this.hasClocks = known.some((line) => line.clocks > 0);
-    // Long files, and the source of one kernel: only the neighbourhood of what ran.
+    // Long files, and the source of one kernel: only the neighborhood of what ran.
     const near = new Set(), around = this.kernel === null ? 12 : 4;
     if (text.length > (this.kernel === null ? 3000 : 120)) for (const n of this.lines.keys()) for (let i = n - around; i <= n + around; ++i) near.add(i);
     const heads = this.heads(), rows = [];

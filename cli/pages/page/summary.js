@@ -6,9 +6,9 @@ function summaryPanel() {
     el("div", {class: "value", "data-is": id}, value), el("div", {class: "note"}, note));
   const tiles = host ? hostTiles(tile) : [];
   if (!inside) return el("div", {}, problemList(), el("div", {class: "tiles"}, tiles), chainPicture());
-  const partial = isPartial() ? "; not all of it was seen" : "";
+  const partial = isPartial() ? "; incomplete" : "";
   tiles.push(tile("Dispatches", count(t.dispatches), `${count(t.instrumented)} instrumented`, "dispatches"),
-    software ? tile("Executed instructions", t.executed ? brief(t.executed) : "–", data.dispatches.executed.includes(null) ? "of instrumented kernels they are not known" : `by waves of ${plural(new Set(data.dispatches.kernel).size, "kernel")}`, "busy")
+    software ? tile("Executed instructions", t.executed ? brief(t.executed) : "–", data.dispatches.executed.includes(null) ? "unknown for instrumented kernels" : `by waves of ${plural(new Set(data.dispatches.kernel).size, "kernel")}`, "busy")
       : tile("Time in kernels", time(t.busy_ns), plural(new Set(data.dispatches.kernel).size, "kernel"), "busy"));
   if (data.accesses.length) tiles.push(
     tile("Cache-line efficiency", percent(share), (share === null ? "no global memory" : `${count(t.needed)} of ${count(t.used)} needed`) + partial, "efficiency"),
@@ -36,7 +36,7 @@ function runCard() {
     ["versions", versions.join(", ")], ["kernels compiled by", compilers.join("; ") || null], ["date", run.date.replace("T", " ").replace("Z", " UTC")],
     ["command", el("span", {class: "mono"}, run.command)], ["seen", run.options.length ? el("span", {class: "mono"}, run.options.join(" ")) : "everything"],
     ["processes", data.runs.length > 1 ? `${count(data.runs.length)}; the first is shown` : null]]),
-    software ? el("p", {class: "soft"}, `The software GPU executes what a card would, instruction by instruction${data.sampled ? "; counts are estimates from a sample" : isPartial() ? "; counts are not complete" : ": counts are exact"}. Its times are those of the machine it runs on, so none are shown.`) : null);
+    software ? el("p", {class: "soft"}, `The software GPU executes what a card would, instruction by instruction${data.sampled ? "; counts are estimates from a sample" : isPartial() ? "; counts are not complete" : ": counts are exact"}. Its times are those of this machine, so they are not shown.`) : null);
 }
 
 /// What killed the run stands before everything else.
@@ -45,15 +45,15 @@ function deathCards() {
     death.line || death.where ? el("button", {type: "button", class: "link", onclick: () => openSource(death.file, death.line)}, `${death.where ? `${shortened(death.where)} ` : ""}${death.line ? `at ${fileName(death.file)}:${death.line}` : ""}`) : null,
     death.line && sourceLine(death.file, death.line) ? el("pre", {}, sourceLine(death.file, death.line).trim()) : null,
     el("ul", {}, death.lines.map((line) => el("li", {}, line)))));
-  if (data.ended) cards.push(el("p", {class: "problems waste"}, `The application did not end well: ${data.ended}. What follows is what was recorded until then.`));
+  if (data.ended) cards.push(el("p", {class: "problems waste"}, `The application failed: ${data.ended}. This is what was recorded until then.`));
   return cards;
 }
 
 function problemList() {
   const t = data.totals, lines = [...data.problems, ...data.notes.map((note) => `${note}.`)];
-  if (t.dropped) lines.unshift(`${plural(t.dropped, "execution")} of accesses and blocks ${t.dropped === 1 ? "was" : "were"} dropped (--lossy): counts are too low by as many.`);
+  if (t.dropped) lines.unshift(`${plural(t.dropped, "execution")} of accesses and blocks ${t.dropped === 1 ? "was" : "were"} dropped (--lossy): counts are too low by this number.`);
   if (data.hint) lines.push(`${data.hint.charAt(0).toUpperCase()}${data.hint.slice(1)}.`);
-  if (t.cut_off) lines.push("The run has no summary line: it was cut off, and what follows is what was written until then.");
+  if (t.cut_off) lines.push("The run has no summary line: it was cut off. This is what was written until then.");
   if (t.incomplete) lines.push(`${plural(t.incomplete, "dispatch", "dispatches")} had not ended when the report was made.`);
   lines.push(...skippedLines());
   return lines.length ? el("div", {class: "problems"}, lines.slice(0, 8).map((line) => el("p", {}, line)),

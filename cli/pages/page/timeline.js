@@ -50,7 +50,7 @@ function dispatchText(i) {
 function timelinePanel() {
   const rows = timelineRows();
   if (rows.length === 0 && !hasDispatches) return el("p", {class: "empty"}, "No dispatch was seen.");
-  const panel = el("div", {}, software || (data.host && data.host.software) ? el("p", {class: "soft", id: "whose-times"}, data.profile && data.profile.critical_path && data.profile.critical_path.modeled ? `The software GPU ran this; ${data.profile.critical_path.times}.` : `The software GPU ran this: bars are as long as this machine took and say nothing about a card.${software ? " Compare instructions." : ""}`) : null);
+  const panel = el("div", {}, software || (data.host && data.host.software) ? el("p", {class: "soft", id: "whose-times"}, data.profile && data.profile.critical_path && data.profile.critical_path.modeled ? `The software GPU ran this; ${data.profile.critical_path.times}.` : `The software GPU ran this: bars show the time that this machine took, and say nothing about a card.${software ? " Compare instructions." : ""}`) : null);
   if (rows.length) {
     const endOf = (row, i) => { const c = timelineSources[row.source].columns; return c.start[i] + c.duration[i]; };
     // What HIP does when the process ends comes long after all else.
@@ -67,7 +67,7 @@ function timelinePanel() {
     view.smallestX = 10;
     Object.assign(timelineView, {view, rows, rowHeight, rowOf: rowsByBar(rows)});
     panel.append(el("div", {class: "tools"}, view.buttons, el("span", {class: "grow"})), view.node, timelineLegend(),
-      el("p", {class: "keys"}, "Wheel or + and − zoom, dragging or arrow keys move, 0 shows everything." + (host ? " Arrows lead from a call to what it caused; a click shows those of one." : "")));
+      el("p", {class: "keys"}, "Wheel or + and − zoom, dragging or arrow keys move, 0 shows everything." + (host ? " Arrows lead from a call to its GPU work; click to show those of one item." : "")));
     if (host && host.totals.omitted) panel.append(el("p", {class: "soft"}, `${count(host.totals.omitted)} more are not shown.`));
   }
   timelineView.detail = el("div", {});

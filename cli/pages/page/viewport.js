@@ -133,7 +133,7 @@ class Viewport {
     for (let t = Math.ceil(this.x[0] / step) * step; t <= this.x[1]; t += step) list.push(t);
     return list;
   }
-  /// As many digits as neighbouring ticks need to differ.
+  /// As many digits as neighboring ticks need to differ.
   tickText(t) {
     const [size, unit] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]].find(([n]) => this.x[1] >= n) || [1, "ns"];
     const digits = Math.max(0, Math.min(9, Math.ceil(-Math.log10(this.step / size) - 1e-9)));

@@ -56,12 +56,12 @@ void why(char *out, std::size_t size) {
     std::snprintf(
         out, size,
         "a profiler is registered with ROCr (%s), and HSA_TOOLS_ROCPROFILER_V1_TOOLS, which "
-        "lets it load other tools, was taken out of the environment",
+        "lets it load other tools, was removed from the environment",
         other);
   else
     std::snprintf(out, size,
-                  "why is not known; HSA_TOOLS_REPORT_LOAD_FAILURE=1 makes ROCr say what "
-                  "it could not load");
+                  "the reason is unknown; set HSA_TOOLS_REPORT_LOAD_FAILURE=1 to see what ROCr "
+                  "could not load");
 }
 
 /// The terminal or file that errors went to when the process started, if it is still there.
@@ -80,7 +80,7 @@ void look() {
   why(reason, sizeof reason);
   const int length =
       std::snprintf(line, sizeof line,
-                    "fade: %s: the HSA runtime was started and did not load FADE, so nothing was "
+                    "fade: %s: the HSA runtime started without loading FADE, so nothing was "
                     "seen: %s\n",
                     program_invocation_short_name, reason);
   if (length > 0)

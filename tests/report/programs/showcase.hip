@@ -18,7 +18,7 @@
 
 constexpr int kTile = 32;
 
-// Neighbouring lanes write n floats apart: one cache line for each lane.
+// Neighboring lanes write n floats apart: one cache line for each lane.
 __global__ void transpose_naive(float *out, const float *in, int n) {
   const int x = blockIdx.x * kTile + threadIdx.x;
   const int y = blockIdx.y * 8 + threadIdx.y;
