@@ -210,7 +210,7 @@ class Check(unittest.TestCase):
     def test_a_program_without_kernels_is_told(self):
         run = self.check(program=("true",))
         self.assertEqual(run.returncode, 0)
-        self.assertIn("no kernel was run", run.stderr)
+        self.assertIn("no kernel ran", run.stderr)
 
     def test_without_a_place_for_findings_the_application_is_left_alone(self):
         run = self.check(program=("sh", "-c", 'rm -r "$FADE_CHECK_DIR"; exec "$0" clean', MEMORY))
