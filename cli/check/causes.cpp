@@ -94,6 +94,13 @@ bool lacksSameBarrier(const FoundFinding &a, const FoundFinding &b) {
          areNeighbors(a.place, b.place) && areNeighbors(a.other, b.other);
 }
 
+/// Launches of different streams that meet in one allocation, with a line in common: they lack an
+/// order with the same launch, whatever kernels the others are.
+bool lacksSameOrder(const FoundFinding &a, const FoundFinding &b) {
+  return problemOf(a) == Problem::overlap && problemOf(b) == Problem::overlap &&
+         !memoryOf(a).empty() && memoryOf(a) == memoryOf(b) && sharesLine(a, b);
+}
+
 /// Of a shuffle. The others are of a barrier, which lanes or whole waves miss.
 bool isOfLanes(const FoundFinding &f) { return problemOf(f) == Problem::inactive_lane; }
 
@@ -122,6 +129,7 @@ bool hasSameCause(const FoundFinding &a, const FoundFinding &b) {
            (memoryOf(a) == memoryOf(b) || lineOf(a.place) == lineOf(b.place));
   case Check::wave:
   case Check::race:
+    if (lacksSameOrder(a, b)) return true;
     return kernelsOf(a) == kernelsOf(b) && a.raw.space == b.raw.space &&
            (problemOf(a) == Problem::overlap) == (problemOf(b) == Problem::overlap) &&
            (sharesLine(a, b) || lacksSameFence(a, b) || lacksSameBarrier(a, b) ||
@@ -182,13 +190,29 @@ bool lacksWaitOfPool(const FoundFinding &f, const FoundFinding &early) {
          (problemOf(f) == Problem::overlap && lineOf(f.other) == lineOf(early.place));
 }
 
-/// The access that is near an allocation tells which one is meant.
-void showNearest(FoundFinding &f) {
-  if (problemOf(f) != Problem::outside) return;
-  const auto near = std::ranges::find(f.details, Problem::gap, problemOf);
-  if (near == f.details.end()) return;
-  FoundFinding shown = std::move(*near);
-  f.details.erase(near);
+/// What is not written yet when a kernel comes too early: chance decides whether it is.
+bool comesTooEarly(const FoundFinding &f, const FoundFinding &order) {
+  const auto lacks_order = [](const FoundFinding &one) {
+    return problemOf(one) == Problem::used_early || problemOf(one) == Problem::overlap ||
+           problemOf(one) == Problem::copy_overlap;
+  };
+  return checkOf(f) == Check::init && lacks_order(order) && f.gpu == order.gpu &&
+         f.process == order.process && !memoryOf(f).empty() && memoryOf(f) == memoryOf(order) &&
+         (lineOf(f.place) == lineOf(order.place) || lineOf(f.place) == lineOf(order.other));
+}
+
+/// The access that is near an allocation tells which one is meant, and a missing order why nothing
+/// was written.
+void showCause(FoundFinding &f) {
+  const bool is_far = problemOf(f) == Problem::outside, is_early = checkOf(f) == Check::init;
+  const auto tells = [&](const FoundFinding &one) {
+    return is_far ? problemOf(one) == Problem::gap : comesTooEarly(f, one);
+  };
+  if (!is_far && !is_early) return;
+  const auto cause = std::ranges::find_if(f.details, tells);
+  if (cause == f.details.end()) return;
+  FoundFinding shown = std::move(*cause);
+  f.details.erase(cause);
   shown.details = std::exchange(f.details, {});
   shown.details.insert(shown.details.begin(), std::move(f));
   f = std::move(shown);
@@ -247,7 +271,8 @@ void groupByCause(std::vector<FoundFinding> &findings) {
       if (hasSameCause(findings[i], findings[k]) || followsFrom(findings[k], findings[i]) ||
           followsFrom(findings[i], findings[k]) || straysFrom(findings[i], findings[k]) ||
           straysFrom(findings[k], findings[i]) || lacksWaitOfPool(findings[k], findings[i]) ||
-          lacksWaitOfPool(findings[i], findings[k]))
+          lacksWaitOfPool(findings[i], findings[k]) || comesTooEarly(findings[k], findings[i]) ||
+          comesTooEarly(findings[i], findings[k]))
         sets.join(i, k);
   // Errors of memory come first in the list, so what follows from one is behind it.
   std::vector<FoundFinding> grouped;
@@ -261,7 +286,7 @@ void groupByCause(std::vector<FoundFinding> &findings) {
       grouped[place[first]].details.push_back(std::move(findings[i]));
     }
   }
-  for (FoundFinding &f : grouped) showNearest(f);
+  for (FoundFinding &f : grouped) showCause(f);
   findings = std::move(grouped);
 }
 

@@ -12,7 +12,8 @@
 //   - others: the same line.
 //
 // Follow-up errors belong to the overflow that made them: races with a store that is out of bounds,
-// and LDS that stays unwritten where stores beyond its end are lost.
+// and LDS that stays unwritten where stores beyond its end are lost. Memory that is not written yet
+// belongs to the missing order of the launches, and so do other launches that meet the same one.
 #pragma once
 
 #include "check/finding_reader.h"

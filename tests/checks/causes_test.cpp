@@ -84,6 +84,31 @@ TEST(Causes, StoresOfAllWorkItemsToOneAllocationAreOne) {
   EXPECT_EQ(causesOf({in_lds, also}), 2u);
 }
 
+TEST(Causes, WhatAnUnorderedLaunchMeetsIsOne) {
+  const auto overlap = [](uint32_t line, uint32_t other, uint32_t allocated_at,
+                          const char *kernel) {
+    FoundFinding f = race(line, other, kernel);
+    f.raw.problem = static_cast<uint32_t>(Problem::overlap);
+    f.allocation.raw.number = 1;
+    f.allocation.caller = {"main", "/a/x.hip", allocated_at, 1};
+    return f;
+  };
+  EXPECT_EQ(causesOf({overlap(10, 20, 3, "set()"), overlap(10, 10, 3, "scale()")}), 1u);
+  EXPECT_EQ(causesOf({overlap(10, 20, 3, "set()"), overlap(11, 21, 3, "scale()")}), 2u);
+  EXPECT_EQ(causesOf({overlap(10, 20, 3, "set()"), overlap(10, 10, 4, "scale()")}), 2u);
+  // Whether the launch came before the one that writes is chance.
+  FoundFinding unwritten =
+      findingOf(Check::init, Problem::uninitialized, "sum()", placeAt(20, AccessKind::load));
+  unwritten.allocation.raw.number = 1;
+  unwritten.allocation.caller = {"main", "/a/x.hip", 3, 1};
+  std::vector<FoundFinding> both = {unwritten, overlap(10, 20, 3, "set()")};
+  groupByCause(both);
+  ASSERT_EQ(both.size(), 1u);
+  EXPECT_EQ(both[0].raw.problem, static_cast<uint32_t>(Problem::overlap)) << "the cause is shown";
+  EXPECT_EQ(both[0].details.size(), 1u);
+  EXPECT_EQ(causesOf({unwritten, overlap(10, 21, 3, "set()")}), 2u);
+}
+
 TEST(Causes, NeighboringLinesThatOneBarrierOrdersAreOne) {
   const auto within = [](uint32_t line, uint32_t other) {
     FoundFinding f = race(line, other);
