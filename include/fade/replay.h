@@ -1,5 +1,5 @@
-// What fadeprobe replay and import were asked for. libfadereplay.so does it; fadeprobe, which does
-// not know the software GPU, loads it when it is needed.
+// Options of fadeprobe replay and import, which libfadereplay.so implements; fadeprobe, which does
+// not contain the software GPU, loads it when needed.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +24,18 @@ struct Options {
   std::string code; ///< another version of the kernel: a code object; empty: the captured one
   bool minimise = false;
   std::string output;         ///< of minimise
-  uint64_t change_inputs = 0; ///< a seed: memory is changed at random; 0: it is as captured
+  uint64_t change_inputs = 0; ///< seed for random changes of memory; 0: memory as captured
   Tolerance tolerance;
   unsigned workers = 0; ///< threads of the executor; 0: one per core
-  double timeout = 0;   ///< seconds that one run of the kernel may take; 0: as long as it likes
+  double timeout = 0;   ///< time limit in seconds for one run of the kernel; 0: no limit
   bool json = false;
   bool progress = true;
 };
 
-/// fadeprobe import: a capture of another tool becomes one of FADE's.
+/// fadeprobe import: converts a capture of another tool.
 struct ImportOptions {
   std::string folder;
-  std::string output; ///< the folder that it goes into
+  std::string output; ///< folder for the capture
   bool json = false;
 };
 

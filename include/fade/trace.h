@@ -1,13 +1,13 @@
-/* Start, stop, marks and ranges of a recording, for programs in C and C++ that know of FADE.
+/* Start, stop, markers and ranges of a recording, for C and C++ programs.
  *
  *   #include <fade/trace.h>
  *   fade_start();                       fadeprobe trace --start off -- ./app
  *   fade_range_push("step 3"); ... fade_range_pop();
  *   fade_stop();
  *
- * Nothing is linked (before glibc 2.34: -ldl), and nothing happens unless something is recorded:
- * fadeprobe trace, or HSA_TOOLS_LIB=.../libfade.so with FADE_TRACE. Starts and stops are counted:
- * recording is on while there were more starts than stops. All functions may be called by any
+ * The header links nothing (before glibc 2.34: -ldl) and does nothing unless the program is traced:
+ * by fadeprobe trace, or with HSA_TOOLS_LIB=.../libfade.so and FADE_TRACE. Starts and stops nest:
+ * recording is on while there were more starts than stops. All functions may be called from any
  * thread, also before the GPU is used. */
 #ifndef FADE_TRACE_H
 #define FADE_TRACE_H
@@ -58,14 +58,14 @@ static inline void fade_trace_mark(uint32_t kind, const char *text, uint64_t ran
 
 static inline void fade_start(void) { fade_trace_call("fade_trace_start"); }
 static inline void fade_stop(void) { fade_trace_call("fade_trace_stop"); }
-/* Returns when what was recorded is in the file. */
+/* Returns when all recorded events are in the file. */
 static inline void fade_flush(void) { fade_trace_call("fade_trace_flush"); }
 
 static inline void fade_mark(const char *text) { fade_trace_mark(0, text, 0); }
 /* Ranges of a thread: the last that was begun ends first. */
 static inline void fade_range_push(const char *text) { fade_trace_mark(1, text, 0); }
 static inline void fade_range_pop(void) { fade_trace_mark(2, 0, 0); }
-/* Ranges that may end in any order and in another thread, told apart by a number of your own. */
+/* Ranges that may end in any order and in another thread, identified by a number of your choice. */
 static inline void fade_range_start(const char *text, uint64_t range) {
   fade_trace_mark(3, text, range);
 }

@@ -1,4 +1,4 @@
-/* Records of one's own, from device code:
+/* User-defined records from device code:
  *
  *   #include <fade/user.h>
  *   __global__ void sort(...) {
@@ -6,10 +6,10 @@
  *     fade::record<7>(steps);   // 7 is a number that you choose
  *
  * In an instrumented kernel (fadeprobe cc, or the plugin of clang) each execution writes one
- * record: the place, the number, and the value of each active lane. Handlers see them
+ * record: the site, the number, and the value of each active lane. Handlers read them
  * (Batch::forEachUser, message.h), and the analyzer UserRecords sums them up. Without
- * instrumentation nothing is executed for it: the value is kept in a register up to this place, and
- * that is all. On the host, and for other GPUs than AMD's, it is nothing.
+ * instrumentation it costs no instruction; only the value is kept in a register up to this point.
+ * On the host, and on GPUs other than AMD's, it does nothing.
  *
  * Values are numbers of up to 64 bits. Floating-point numbers are kept as double. */
 #ifndef FADE_USER_H
