@@ -442,6 +442,32 @@ hsa_status_t asyncBatchCopy(const CopyOperation *operations, uint32_t count, uin
   return hsaApi().amd.hsa_amd_memory_async_batch_copy_fn(operations, count, wait_count, waited);
 }
 
+/// Where the GPU sees memory of the host there may have been other memory before, freed and not
+/// kept aside.
+void noteLocked(const void *device, size_t size) {
+  constexpr uint64_t page = 4096;
+  const auto begin = reinterpret_cast<uint64_t>(device);
+  aside([&] {
+    AllocationMap::instance().forgetFreed(begin / page * page,
+                                          (begin + size + page - 1) / page * page);
+  });
+}
+
+hsa_status_t lock(void *host, size_t size, hsa_agent_t *agents, int count, void **device) {
+  const hsa_status_t status =
+      hsaApi().amd.hsa_amd_memory_lock_fn(host, size, agents, count, device);
+  if (ok(status)) noteLocked(*device, size);
+  return status;
+}
+
+hsa_status_t lockToPool(void *host, size_t size, hsa_agent_t *agents, int count,
+                        hsa_amd_memory_pool_t pool, uint32_t flags, void **device) {
+  const hsa_status_t status =
+      hsaApi().amd.hsa_amd_memory_lock_to_pool_fn(host, size, agents, count, pool, flags, device);
+  if (ok(status)) noteLocked(*device, size);
+  return status;
+}
+
 hsa_status_t setSharedPages(void *memory, size_t size, hsa_amd_svm_attribute_pair_t *attributes,
                             size_t count) {
   const hsa_status_t status =
@@ -488,6 +514,8 @@ extern "C" __attribute__((visibility("default"))) bool OnLoad(HsaApiTable *table
   tables.core().hsa_executable_load_agent_code_object_fn = loadAgentCode;
   tables.replace(&AmdApi::hsa_amd_memory_pool_allocate_fn, poolAllocate);
   tables.replace(&AmdApi::hsa_amd_memory_pool_free_fn, poolFree);
+  tables.replace(&AmdApi::hsa_amd_memory_lock_fn, lock);
+  tables.replace(&AmdApi::hsa_amd_memory_lock_to_pool_fn, lockToPool);
   tables.replace(&AmdApi::hsa_amd_pointer_info_fn, pointerInfo);
   tables.replace(&AmdApi::hsa_amd_svm_attributes_set_fn, setSharedPages);
   tables.replace(&AmdApi::hsa_amd_signal_async_handler_fn, signalAsyncHandler);
