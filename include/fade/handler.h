@@ -1,4 +1,4 @@
-// Writing a handler in C++. This is a whole one:
+// Writing a handler in C++. A complete example:
 //
 //   #include <fade/handler.h>
 //
@@ -22,8 +22,8 @@
 //   };
 //   FADE_HANDLER(LaneCount)
 //
-// What may run at the same time, and when, is said in handler_abi.h. An exception that leaves a
-// handler's function is reported once, and the handler is then left alone.
+// handler_abi.h says which calls may run at the same time. An exception that leaves a handler's
+// function is reported once, and the handler is disabled.
 #pragma once
 
 #include "decode.h"
@@ -46,7 +46,7 @@
 
 namespace fade {
 
-// What tells kernels apart: two modules may have kernels of one name.
+// Identity of a kernel: two modules may have kernels of the same name.
 struct KernelId {
   std::string name;   // demangled, with its parameters
   std::string module; // as in fade_kernel; empty: not known
@@ -188,7 +188,7 @@ private:
   const fade_batch *batch_;
 };
 
-// The base of handlers. A handler H has besides its own things:
+// The base class of handlers. A handler H also has:
 //   static name, summary, needs
 //   H::Shard with a constructor (const H &, const Dispatch &) and records(const Batch &)
 //   optionally dispatchEnd(const Dispatch &, std::span<Shard *const>) and report()

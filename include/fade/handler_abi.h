@@ -1,6 +1,6 @@
-/* The contract between FADE and a handler: what an analyzer's shared library exports and is given.
- * Plain C, so that compilers need not agree on more than structs. C++ handlers are written against
- * handler.h, which does all of this for them.
+/* The interface between FADE and a handler: what an analyzer's shared library exports and receives.
+ * Plain C, so that compilers need to agree on structs only. C++ handlers use handler.h, which
+ * implements all of this.
  *
  * A handler is a shared library that exports one function:
  *
@@ -19,17 +19,16 @@
  *   report                                       once, at the end
  *   destroy
  *
- * fadeprobe tries `create` before it starts the application, in a process that ends after it: no
- * other call follows there, and what is written through fade_host is discarded.
+ * fadeprobe tries `create` before it starts the application, in a separate process that makes no
+ * other call; output through fade_host is discarded there.
  *
  * What may run at the same time: `shard` and `records` of different shards, on any number of
- * threads, also while dispatch_end runs for another dispatch. What never does: two calls with the
- * same shard; two calls of dispatch_end or report of the same handler. So a shard needs no lock,
- * dispatch_end may fold shards into the handler without one, and `shard` may only read from the
- * handler what does not change after create.
+ * threads, also while dispatch_end runs for another dispatch. Never at the same time: two calls
+ * with the same shard; two calls of dispatch_end or report of the same handler. So a shard needs no
+ * lock, dispatch_end may fold shards into the handler without one, and `shard` may only read from
+ * the handler what does not change after create.
  *
- * It makes no difference to a handler whether a GPU is running, a software GPU, or a recorded trace
- * is read.
+ * A handler works in the same way with a GPU, the software GPU, and a recording.
  *
  *
  * VERSIONS
@@ -37,8 +36,8 @@
  * FADE_HANDLER_ABI changes when something here changes its meaning; a handler of another ABI, or of
  * another FADE_MESSAGE_VERSION, is refused. Structs only grow at the end, and each begins with its
  * size: a field is there if it lies within the size. That holds in both directions: a handler may
- * be older or newer than the FADE that loads it. A function that fade_handler_api gets later is one
- * that handlers may lack, and FADE does without. */
+ * be older or newer than the FADE that loads it. Functions that are added
+ * to fade_handler_api later are optional. */
 #ifndef FADE_HANDLER_ABI_H
 #define FADE_HANDLER_ABI_H
 
@@ -62,9 +61,9 @@
  * GPU has them; kernels then run as they are, not their twins. */
 #define FADE_NEEDS_INSTRUCTIONS 128u
 
-/* What a handler can be fed with in place of ACCESS records: fade_handler_api.takes. A kernel that
- * was compiled for it adds its accesses up only if all handlers of a run can take it; else, and for
- * handlers that do not say anything, it writes records. */
+/* What a handler accepts instead of ACCESS records: fade_handler_api.takes. A kernel compiled for
+ * it adds its accesses up only if all handlers of a run accept sums; otherwise, and for handlers
+ * without this field, it writes records. */
 #define FADE_TAKES_SUMMARIES 1u /* SUMMARY and WAVES records; see message.h */
 /* The same, if all executions of each summary are in one page of 1 << FADE_TAKES_PAGE_SHIFT bytes
  * (6 to 31) that is not shared by several allocations, or all at the same address. */
@@ -80,9 +79,9 @@
 #define FADE_FORMAT_CSV 2u
 
 /* fade_host.flags */
-#define FADE_HOST_COLOR 1u /* the report goes to a terminal that shows colours */
-/* fade_kernel.sites is the same memory for all kernels of a module, and for nothing else as long as
- * there are dispatches: who has read the table of one has read that of all. */
+#define FADE_HOST_COLOR 1u /* the report goes to a terminal that shows colors */
+/* All kernels of a module share the memory of fade_kernel.sites, which no other module uses while
+ * there are dispatches: a table needs to be read once per module. */
 #define FADE_HOST_SHARES_SITES 2u
 
 /* fade_allocation.flags */

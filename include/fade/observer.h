@@ -1,22 +1,22 @@
-// Watching kernels run: what the software GPU tells those who look.
+// Observers: callbacks of the software GPU while it runs kernels.
 //
-// An observer is a shared library, or an object given to the executor. It learns who does what and
-// where: dispatches, workgroups and waves as they begin and end, every memory access with its
-// lanes and addresses, barriers, waits, cache control and branches.
-// examples/observer/busiest_lines.cpp is a whole one; FADE_GPU_OBSERVER=libbusiest_lines.so loads
-// it.
+// An observer is a shared library, or an object given to the executor. It is notified of the start
+// and end of dispatches, workgroups and waves, every memory access with its lanes and addresses,
+// barriers, waits, cache control and branches.
+// examples/observer/busiest_lines.cpp is a complete example; FADE_GPU_OBSERVER=libbusiest_lines.so
+// loads it.
 //
-// Threads. A dispatch is run by several workers at once. Each has an object of its own, so nothing
-// here needs a lock until DispatchObserver::end(), which is called after the last of them:
+// Threads. Several workers run a dispatch at the same time. Each has its own object, so no lock is
+// needed before DispatchObserver::end(), which is called after the last of them:
 //
 //   Observer                   begin(dispatch)        on the queue's thread, several at once
 //     └ DispatchObserver       worker(n)              on worker n, before it takes up a workgroup
 //         └ WorkerObserver     group, wave, access …  on worker n
 //       DispatchObserver       end(result)            on the queue's thread, when all is over
 //
-// A workgroup is run by one worker at a time but may change to another; what belongs to it hangs on
-// ObservedGroup::state. Nothing may throw. Whoever observes changes neither results nor counts,
-// unless he lets a fault pass.
+// One worker at a time runs a workgroup, but another may continue it; ObservedGroup::state holds
+// the observer's data of a workgroup. Nothing may throw. An observer changes neither results nor
+// counts, except by passesFault().
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace fade {
 
 #define FADE_OBSERVER_VERSION 16
 
-/// What an observer wants to be told; the rest is not even put together.
+/// Callbacks that an observer wants; data for others is not collected.
 enum ObserverWants : uint32_t {
   kWantsAccesses = 1 << 0,  ///< access()
   kWantsBlocks = 1 << 1,    ///< block()
@@ -35,8 +35,8 @@ enum ObserverWants : uint32_t {
   kWantsRuns = 1 << 4,      ///< run(): what is needed to count instructions, at little cost
   kWantsHazards = 1 << 5,   ///< hazard(); slow
   kWantsHangs = 1 << 6,     ///< hung()
-  /// Workgroups one at a time, by worker 0, and in turns that depend on nothing but what they
-  /// execute: the same order each time, whatever the number of workers.
+  /// Workgroups one at a time, on worker 0, in an order that depends only on what they execute: the
+  /// same in each run, whatever the number of workers.
   kWantsOrder = 1 << 7,
 };
 
@@ -65,7 +65,7 @@ struct ObservedGroup {
   uint32_t waves = 0;
   void *state = nullptr;     ///< the observer's; see groupEnds()
   const void *lds = nullptr; ///< its bytes, as they are at the moment: ObservedDispatch::lds_bytes
-  bool splits_barriers = false; ///< gfx12: waves go on after they have arrived; see barrierLeft()
+  bool splits_barriers = false; ///< gfx12: arriving and waiting are separate; see barrierLeft()
 };
 
 struct ObservedWave {
@@ -98,8 +98,8 @@ struct ObservedAccess {
   AccessKind kind = AccessKind::load;
   AccessSpace space = AccessSpace::global;
   AccessPath path = AccessPath::global;
-  bool returns = false;   ///< atomics: the old value is wanted
-  bool exchanges = false; ///< atomics: what is left there does not depend on the old value
+  bool returns = false;   ///< atomics: the old value is returned
+  bool exchanges = false; ///< atomics: the new value does not depend on the old one
   bool coherent = false; ///< loads, stores: past the nearest cache, as atomic and volatile ones are
   bool device = false;   ///< coherent: beyond the workgroup (gfx942: SC1; others: always)
   bool streaming = false; ///< not to be kept in caches: non-temporal
@@ -115,8 +115,8 @@ struct ObservedAccess {
   const uint32_t *stored = nullptr;
   uint32_t stored_stride = 64;
   uint8_t stored_byte = 0;
-  /// Each lane that takes part is so many bytes behind lane 0, times its number, and no two of them
-  /// overlap; if it is the size, they lie side by side. 0: that is not known.
+  /// Lane n accesses lane_stride * n bytes after lane 0, without overlaps; equal to the size if
+  /// lanes are contiguous. 0: unknown.
   uint32_t lane_stride = 0;
   /// Through a buffer that a lane is partly outside of, each dword is an access of its own: which
   /// one of its instruction's it is. Lanes of the first are all that access the buffer.
@@ -126,7 +126,7 @@ struct ObservedAccess {
 struct ObservedWait {
   static constexpr uint32_t any = ~0u; ///< does not wait for that counter
   uint64_t pc = 0;
-  uint32_t vector = any;  ///< vmcnt: vector loads, and on gfx9 stores, that may be left under way
+  uint32_t vector = any;  ///< vmcnt: vector loads, and on gfx9 stores, that may be in flight
   uint32_t stores = any;  ///< vscnt
   uint32_t scalar = any;  ///< lgkmcnt: LDS, scalar loads, messages; gfx12: not LDS
   uint32_t lds = any;     ///< gfx12: dscnt
@@ -157,7 +157,7 @@ struct ObservedRange {
   uint16_t first = 0, count = 0;
 };
 
-/// The counter that tells when an instruction is done, if it goes on after it was issued.
+/// The counter that tracks an instruction until it has completed.
 enum class WaitCounter : uint8_t {
   none,
   vector, ///< vmcnt, in order
@@ -178,8 +178,8 @@ struct ObservedBytes {
 class ObservedTrial {
 public:
   virtual ~ObservedTrial() = default;
-  /// The registers that it writes, each with the bytes that come out differently for other values
-  /// of `inputs`; several are tried. Returns how many there are, at most `room`.
+  /// The registers that it writes, each with the bytes that change for other values of `inputs`;
+  /// several values are tried. Returns their number, at most `room`.
   virtual uint32_t depends(const ObservedBytes *inputs, uint32_t count, ObservedBytes *results,
                            uint32_t room) const = 0;
 };
@@ -194,10 +194,10 @@ struct ObservedInstruction {
   WaitCounter counter = WaitCounter::none;
   const char *paired = nullptr;         ///< the second of two operations in one instruction
   uint16_t paired_result = 0;           ///< the vector register that it writes
-  const ObservedTrial *trial = nullptr; ///< null: it does more than to write registers
+  const ObservedTrial *trial = nullptr; ///< null: it does more than write registers
 };
 
-/// A shuffle (ds_bpermute, ds_swizzle) of which some lanes read others that are not active.
+/// A shuffle (ds_bpermute, ds_swizzle) in which some lanes read inactive lanes.
 struct ObservedCrossing {
   uint64_t pc = 0;
   const char *name = "";
@@ -206,16 +206,15 @@ struct ObservedCrossing {
   uint16_t result = 0;           ///< the vector register that it writes
 };
 
-/// Instructions that a wave executes one after the other, with the same lanes: up to a branch, a
-/// change of EXEC, or the beginning of the next block. Whoever counts these counts each
-/// instruction.
+/// Consecutive instructions that a wave executes with the same lanes: up to a branch, a change of
+/// EXEC, or the beginning of the next block. Counting runs is enough to count instructions.
 struct ObservedRun {
   uint64_t pc = 0, end = 0; ///< of the first instruction, and behind the last
   uint32_t number = 0;      ///< from 0, in a dispatch: the same code has the same
 };
 
-/// An instruction that comes earlier behind another one than the GPU allows: it may see registers
-/// as they were before. What is needed between them is states (s_nop), or what `cure` says.
+/// A data hazard: an instruction follows another one with too few wait states, and may see the old
+/// value of registers. The fix is more wait states (s_nop), or `cure`.
 struct ObservedHazard {
   uint64_t pc = 0, first = 0; ///< it, and the one before it
   const char *rule = "";      ///< "VALU write of an SGPR, then VALU read of it"
@@ -224,7 +223,7 @@ struct ObservedHazard {
   uint32_t present = 0, needed = 0;
 };
 
-/// What a wave that has not ended does.
+/// State of a wave that has not ended.
 enum class WaveHalt : uint8_t { runs, sleeps, at_barrier, at_global_barrier };
 struct ObservedWaitingWave {
   const ObservedWave *wave = nullptr;
@@ -233,24 +232,23 @@ struct ObservedWaitingWave {
   WaveHalt halt = WaveHalt::runs;
 };
 
-/// A dispatch that does not end, with all waves that have begun. They stand still meanwhile.
+/// A dispatch that hangs, with all its running waves, which are paused during the call.
 struct ObservedHang {
-  bool is_still = false; ///< nothing has moved; else its time is over
-  double seconds = 0;    ///< for so long
+  bool is_still = false; ///< no wave makes progress; else the time limit was reached
+  double seconds = 0;    ///< how long
   const ObservedWaitingWave *waves = nullptr;
   uint64_t count = 0;
   uint64_t groups = 0, groups_ended = 0; ///< of the dispatch
-  uint64_t groups_not_begun = 0;         ///< there was no room for them
+  uint64_t groups_not_begun = 0;         ///< not resident: no room on the GPU
 };
 
 /// When a dispatch counts as hung, in seconds; 0: never.
 struct HangLimits {
-  double still = 0; ///< every wave comes back to the same registers at the same instruction
+  double still = 0; ///< every wave returns to the same instruction with the same registers
   double longest = 0;
 };
 
-/// What a kernel's code has, as far as waves came to it, of what a card need not compute bit for
-/// bit alike.
+/// Executed instructions whose results may differ from a card's.
 enum Inexact : uint32_t {
   kInexactRcp = 1 << 0, ///< outside of divisions, which are exact
   kInexactRsq = 1 << 1,
@@ -296,61 +294,60 @@ public:
   virtual void *host(uint64_t /*address*/, uint64_t /*size*/) const { return nullptr; }
 };
 
-/// One worker's part of one dispatch. Everything is told before it happens, except where it says
-/// otherwise: an access that will fault is seen, too.
+/// One worker's part of one dispatch. Callbacks come before the event, unless stated otherwise: an
+/// access that will fault is reported, too.
 class WorkerObserver {
 public:
   virtual ~WorkerObserver() = default;
   virtual void groupBegins(ObservedGroup &) {}
-  /// Not called for workgroups that are cut off when a dispatch ends early.
+  /// Not called for workgroups that are aborted when a dispatch ends early.
   virtual void groupEnds(ObservedGroup &) {}
   virtual void waveBegins(const ObservedWave &) {}
   virtual void waveEnds(const ObservedWave &, uint64_t /*pc*/) {}
   /// Where a basic block begins, with the active lanes; there may be none.
   virtual void block(const ObservedWave &, uint64_t /*pc*/, uint64_t /*lanes*/) {}
   virtual void access(const ObservedWave &, const ObservedAccess &) {}
-  /// The atomic that access() has just told of was made, or has faulted. This worker does nothing
-  /// else in between: who lets no other worker in meanwhile knows in which order they are made.
+  /// The atomic of the last access() was executed, or has faulted. The worker makes no other call
+  /// in between, so an observer that holds a lock from access() on knows the order of atomics.
   virtual void atomicDone(const ObservedWave &) {}
-  /// An access that was told by access() is about to fault. True: it does not; loads read 0, and
-  /// stores are lost. This is the one thing by which an observer can change what happens.
+  /// An access reported by access() is about to fault. True: suppress the fault; loads read 0, and
+  /// stores are dropped. This is the only way for an observer to change results.
   virtual bool passesFault(uint64_t /*address*/, uint64_t /*size*/, bool /*write*/) {
     return false;
   }
-  /// A wave arrives at a barrier. Those that have ended are not waited for.
+  /// A wave arrives at a barrier. Barriers do not wait for waves that have ended.
   virtual void barrier(const ObservedWave &, uint64_t /*pc*/, uint64_t /*lanes*/) {}
-  /// All waves that are left have met and go on; with split barriers, those that wait for it do.
+  /// All remaining waves have arrived and continue; with split barriers, those that wait for it.
   virtual void barrierPassed(ObservedGroup &) {}
   /// A wave arrives at the barrier of the whole dispatch (global wave sync).
   virtual void globalBarrier(const ObservedWave &, uint64_t /*pc*/) {}
   virtual void wait(const ObservedWave &, const ObservedWait &) {}
   virtual void fence(const ObservedWave &, const ObservedFence &) {}
-  /// Each instruction, with the registers that it reads and writes. EXEC and MODE are left
-  /// out.
+  /// Each instruction, with the registers that it reads and writes, except EXEC and MODE.
   virtual void registers(const ObservedWave &, const ObservedInstruction &) {}
   /// Wait states are missing between two instructions, of which the second is about to be executed.
   virtual void hazard(const ObservedWave &, const ObservedHazard &) {}
   /// After registers() of the same instruction.
   virtual void crossing(const ObservedWave &, const ObservedCrossing &) {}
-  /// After it was decided. Calls and returns count.
+  /// After the branch was decided. Calls and returns are branches, too.
   virtual void branch(const ObservedWave &, const ObservedBranch &) {}
-  /// About to be executed, with the active lanes; there may be none. Where the wave was before, and
-  /// with which lanes, tells what a branch or a change of EXEC did.
+  /// About to be executed, with the active lanes; there may be none. Compare with the wave's
+  /// previous run to see the effect of a branch or a change of EXEC.
   virtual void run(const ObservedWave &, const ObservedRun &, uint64_t /*lanes*/) {}
-  /// Split barriers only: a wave has waited for the barrier that was passed last. What it did since
-  /// barrier() was in no order with what others did.
+  /// Split barriers only: a wave has waited for the barrier that was passed last. Its accesses
+  /// since barrier() are not ordered with those of other waves.
   virtual void barrierLeft(const ObservedWave &) {}
 };
 
 class DispatchObserver {
 public:
   virtual ~DispatchObserver() = default;
-  /// Of worker `n`; the same object each time. Calls with different numbers come at the same time.
+  /// For worker `n`; the same object each time. Calls for different workers may be concurrent.
   virtual WorkerObserver *worker(uint32_t n) = 0;
-  /// Of what Observer::wants() says, what is wanted of this dispatch.
+  /// The subset of Observer::wants() for this dispatch.
   virtual uint32_t wants() const { return ~0u; }
   virtual HangLimits hangLimits() const { return {}; }
-  /// On the queue's thread. True: end the dispatch early; else it goes on.
+  /// On the queue's thread. True: end the dispatch; false: continue.
   virtual bool hung(const ObservedHang &) { return true; }
   virtual void end(const ObservedEnd &) {}
 };
@@ -363,12 +360,12 @@ public:
   virtual std::unique_ptr<DispatchObserver> begin(const ObservedDispatch &, uint32_t workers) = 0;
   /// A copy engine has written there. On the engine's thread.
   virtual void memoryWritten(uint64_t /*address*/, uint64_t /*size*/) {}
-  /// A packet is done; nobody has been told yet. On the queue's thread, whoever wants dispatches.
+  /// A packet has completed, but its signal is not set yet. On the queue's thread.
   virtual void packetEnds(const ObservedPacket &) {}
 };
 
-/// A library of observers has this function, by this name. It is called once per GPU; null if it
-/// does not want to observe, or does not know the version. The memory lives as long as the process.
+/// The function that an observer library exports. It is called once per GPU and returns null if it
+/// does not want to observe, or does not know the version. `memory` lives as long as the process.
 extern "C" {
 using FadeObserverEntry = Observer *(*)(uint32_t version, const char *gpu,
                                         const ObservedMemory *memory);
