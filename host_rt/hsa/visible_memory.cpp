@@ -35,29 +35,57 @@ struct LoadedSegment {
   uint64_t executable;
 };
 
-std::vector<LoadedSegment> codeOn(const Agent &agent) {
-  hsa_ven_amd_loader_1_00_pfn_t loader{};
-  if (!ok(hsaApi().core.hsa_system_get_major_extension_table_fn(HSA_EXTENSION_AMD_LOADER, 1,
-                                                                sizeof loader, &loader)) ||
-      !loader.hsa_ven_amd_loader_query_segment_descriptors)
-    return {};
-  std::size_t count = 0;
-  if (!ok(loader.hsa_ven_amd_loader_query_segment_descriptors(nullptr, &count)) || count == 0)
-    return {};
-  std::vector<hsa_ven_amd_loader_segment_descriptor_t> segments(count);
-  // One may have come in between: then it says that there is no room.
-  if (!ok(loader.hsa_ven_amd_loader_query_segment_descriptors(segments.data(), &count))) return {};
+using CodeLoader = hsa_ven_amd_loader_1_03_pfn_t;
+
+struct CodeSearch {
+  const CodeLoader &loader;
+  const Agent &agent;
   std::vector<LoadedSegment> found;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto &segment = segments[i];
-    if (segment.agent.handle != agent.handle.handle || !segment.segment_base) continue;
+
+  void add(hsa_executable_t executable, hsa_loaded_code_object_t object) {
+    const auto get = [&](hsa_ven_amd_loader_loaded_code_object_info_t what, auto &value) {
+      return ok(loader.hsa_ven_amd_loader_loaded_code_object_get_info(object, what, &value));
+    };
+    hsa_agent_t on{};
+    uint64_t base = 0, size = 0;
+    if (!get(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT, on) ||
+        on.handle != agent.handle.handle ||
+        !get(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE, base) ||
+        !get(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE, size) || base == 0 || size == 0)
+      return;
     VisibleRegion code;
-    code.region = pagesOf(segment.segment_base, segment.segment_size, RegionKind::code);
+    code.region = pagesOf(reinterpret_cast<const void *>(base), size, RegionKind::code);
     code.region.agent = agent.number;
     code.agent = agent.handle;
-    found.push_back({code, segment.executable.handle});
+    found.push_back({code, executable.handle});
   }
-  return found;
+};
+
+hsa_status_t addObject(hsa_executable_t executable, hsa_loaded_code_object_t object,
+                       void *search) noexcept try {
+  static_cast<CodeSearch *>(search)->add(executable, object);
+  return HSA_STATUS_SUCCESS;
+} catch (...) {
+  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+}
+
+hsa_status_t addExecutable(hsa_executable_t executable, void *search) noexcept {
+  const CodeLoader &loader = static_cast<CodeSearch *>(search)->loader;
+  return loader.hsa_ven_amd_loader_executable_iterate_loaded_code_objects(executable, addObject,
+                                                                          search);
+}
+
+/// Object by object: ROCr 5 ends the process if it is asked for all segments at once while an
+/// executable has none yet (an assertion).
+std::vector<LoadedSegment> codeOn(const Agent &agent) {
+  CodeLoader loader{};
+  if (!ok(hsaApi().core.hsa_system_get_major_extension_table_fn(HSA_EXTENSION_AMD_LOADER, 1,
+                                                                sizeof loader, &loader)) ||
+      !loader.hsa_ven_amd_loader_iterate_executables)
+    return {};
+  CodeSearch search{loader, agent, {}};
+  if (!ok(loader.hsa_ven_amd_loader_iterate_executables(addExecutable, &search))) return {};
+  return std::move(search.found);
 }
 
 /// By address; where two overlap, as segments of one code object may, they become one if they are

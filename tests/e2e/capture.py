@@ -135,6 +135,12 @@ class Tests(fade.Test):
         self.assertIn("check: equal", self.replay(self.captures, "--check").stdout)
         self.assertIn("check: equal", self.replay(self.captures, "--check", "--on", "gpu").stdout)
 
+    def test_executables_without_code_do_no_harm(self):
+        self.captures = self.path("captures")
+        result = self.probe(["capture", "-o", self.captures, "-d", "2"], [fade.program("unloaded")], json_log=False, env=ALONE)
+        self.assertEqual((result.code, result.stdout), (0, "63\n"), result.stderr)
+        self.assertIn("check: equal", self.replay(self.captures, "--check").stdout)
+
     def test_memory_of_the_virtual_memory_management_replays_the_same(self):
         plain = self.software_gpu([fade.program("captured"), "mapped"], ALONE)
         if "unknown scenario" in plain.stderr:

@@ -154,27 +154,50 @@ struct FakeCalls {
   }
   static hsa_status_t extensionTable(uint16_t, uint16_t, size_t size, void *table) {
     if (!current->tells_code) return HSA_STATUS_ERROR; // there is none
-    hsa_ven_amd_loader_1_00_pfn_t loader{};
-    loader.hsa_ven_amd_loader_query_segment_descriptors = segments;
+    hsa_ven_amd_loader_1_03_pfn_t loader{};
+    loader.hsa_ven_amd_loader_iterate_executables = iterateExecutables;
+    loader.hsa_ven_amd_loader_executable_iterate_loaded_code_objects = iterateCode;
+    loader.hsa_ven_amd_loader_loaded_code_object_get_info = codeInfo;
     std::memcpy(table, &loader, std::min(size, sizeof loader));
     return HSA_STATUS_SUCCESS;
   }
-  static hsa_status_t segments(hsa_ven_amd_loader_segment_descriptor_t *to, size_t *count) {
+  static hsa_status_t iterateExecutables(hsa_status_t (*callback)(hsa_executable_t, void *),
+                                         void *data) {
+    std::vector<uint64_t> executables;
+    {
+      const std::lock_guard lock(fake_mutex);
+      for (const auto &[executable, code] : current->code_) executables.push_back(executable);
+    }
+    for (const uint64_t executable : executables)
+      if (const hsa_status_t status = callback({executable}, data); status != HSA_STATUS_SUCCESS)
+        return status;
+    return HSA_STATUS_SUCCESS;
+  }
+  static hsa_status_t iterateCode(hsa_executable_t executable,
+                                  hsa_status_t (*callback)(hsa_executable_t,
+                                                           hsa_loaded_code_object_t, void *),
+                                  void *data) {
+    return callback(executable, {executable.handle}, data);
+  }
+  static hsa_status_t codeInfo(hsa_loaded_code_object_t object,
+                               hsa_ven_amd_loader_loaded_code_object_info_t what, void *value) {
     const std::lock_guard lock(fake_mutex);
-    if (!to) {
-      *count = current->code_.size();
+    switch (what) {
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT:
+      std::memcpy(value, &current->gpu.handle, sizeof current->gpu.handle);
+      return HSA_STATUS_SUCCESS;
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE: {
+      const void *base = current->code_.at(object.handle);
+      std::memcpy(value, &base, sizeof base);
       return HSA_STATUS_SUCCESS;
     }
-    if (*count != current->code_.size()) return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;
-    for (const auto &[executable, code] : current->code_) {
-      *to = {};
-      to->agent = current->gpu.handle;
-      to->executable = {executable};
-      to->segment_base = code;
-      to->segment_size = kCodeBytes;
-      ++to;
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE: {
+      const uint64_t size = kCodeBytes;
+      std::memcpy(value, &size, sizeof size);
+      return HSA_STATUS_SUCCESS;
     }
-    return HSA_STATUS_SUCCESS;
+    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    }
   }
   static hsa_status_t iterateAgents(hsa_status_t (*callback)(hsa_agent_t, void *), void *data) {
     callback(current->gpu.handle, data);
