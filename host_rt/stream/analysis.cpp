@@ -557,9 +557,7 @@ bool Analysis::close(std::chrono::milliseconds patience) {
   const auto look =
       std::clamp<std::chrono::milliseconds>(call_patience_ / 8, kShortestLook, kLongestLook);
   while (!finished_.tryAcquireFor(look)) {
-    if (passByStuckHandler() && !is_stuck_.load(std::memory_order_relaxed) &&
-        std::chrono::steady_clock::now() < deadline)
-      continue;
+    if (passByStuckHandler() && !isStuck() && std::chrono::steady_clock::now() < deadline) continue;
     leaveThreads();
     return false;
   }
@@ -573,8 +571,7 @@ bool Analysis::close(std::chrono::milliseconds patience) {
   // any more; the reporter has said that it has finished.
   if (has_crashed_.load(std::memory_order_relaxed)) {
     std::size_t users = (standby_.joinable() ? 1 : 0) + (gave_up_ ? 0 : workers_.size());
-    while (users != 0 && !is_stuck_.load(std::memory_order_relaxed) &&
-           std::chrono::steady_clock::now() < deadline)
+    while (users != 0 && !isStuck() && std::chrono::steady_clock::now() < deadline)
       if (left_.tryAcquireFor(look)) --users;
     leaveThreads();
     return users == 0;

@@ -95,6 +95,8 @@ public:
   /// At the end of the process: nobody waits any longer for workers that are busy with a handler.
   void giveUpWorkers();
   bool hasGivenUp() const { return gave_up_; }
+  /// Whether a thread waits for a lock that one in which a handler crashed has, and always will.
+  bool isStuck() const { return is_stuck_.load(std::memory_order_relaxed); }
   /// At the end of the process, now and then: a handler that has been in the same call for longer
   /// than call_patience is left out from here on, and another thread goes on with the report.
   /// False if there is none.
@@ -180,7 +182,7 @@ private:
   // the allocator, and cannot start a thread itself. Then there is a new one.
   std::thread standby_;
   std::atomic<bool> has_standby_{false}, has_crashed_{false};
-  std::atomic<bool> is_stuck_{false}; ///< a thread waits for what a crashed one has locked
+  std::atomic<bool> is_stuck_{false};
   Semaphore crashed_;
   Semaphore left_; ///< workers and the thread that stands by, when nothing here is theirs any more
   std::mutex threads_mutex_; ///< of the std::threads, once all are started

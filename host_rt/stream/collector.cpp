@@ -33,6 +33,9 @@ constexpr auto kGrace = std::chrono::milliseconds(200);
 constexpr auto kLastLook = std::chrono::milliseconds(200);
 // How long nobody may take what has ended, beyond what single handlers may take.
 constexpr auto kDeaf = std::chrono::minutes(1);
+// How long what is with analyzers may take when one of their threads waits for a lock that nobody
+// releases any more: others may still be at work.
+constexpr auto kLocked = std::chrono::milliseconds(1000);
 // What was written, and how much was reserved, are asked in turn, and only both together say what
 // is whole. The first answer may be of a question from before; if that was of what was written, the
 // second fits to nothing, and the third and fourth say it.
@@ -127,8 +130,9 @@ void Collector::run() {
     const bool idle = in_flight_.load(std::memory_order_relaxed) == 0;
     if (stopping_.load(std::memory_order_acquire)) {
       if (idle && streaming_.empty()) return;
-      if (Clock::now() - last_progress >= last_patience_ || Clock::now() >= deadline_)
-        return giveUp();
+      const auto patience =
+          analysis_.isStuck() ? std::min(last_patience_, kLocked) : last_patience_;
+      if (Clock::now() - last_progress >= patience || Clock::now() >= deadline_) return giveUp();
     }
     // Whoever wants to know that all is settled has woken this thread once, maybe for a step in
     // which something happened.
@@ -534,16 +538,18 @@ void Collector::giveUp() noexcept {
       std::this_thread::sleep_for(kLongestNap);
     }
   };
-  auto deadline = Clock::now() + patience_.stuck;
+  Time waits_since = Clock::now();
   const auto isDone = [&](const StreamBatch &batch) {
     while (batch.dispatch && !batch.done.load(std::memory_order_acquire)) {
-      if (Clock::now() >= deadline) {
+      const auto patience =
+          analysis_.isStuck() ? std::min(patience_.stuck, kLocked) : patience_.stuck;
+      if (Clock::now() - waits_since >= patience) {
         analysis_.giveUpWorkers();
         return false;
       }
       std::this_thread::sleep_for(kShortestNap);
     }
-    if (!analysis_.hasGivenUp()) deadline = Clock::now() + patience_.stuck;
+    if (!analysis_.hasGivenUp()) waits_since = Clock::now();
     return true;
   };
   // A kernel may have died of what the application wrote into its control block.

@@ -103,12 +103,17 @@ def clean_environment(extra):
     return env
 
 
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
 def threads_of(pid):
     """What each thread of a process and of its children waits in, for messages of tests that hang."""
     lines = []
     for task in sorted(glob.glob(f"/proc/{pid}/task/*")):
         try:
-            name, call, children = (open(os.path.join(task, x)).read().strip() for x in ("comm", "syscall", "children"))
+            name, call, children = (read(os.path.join(task, x)).strip() for x in ("comm", "syscall", "children"))
         except OSError as error:
             lines.append(f"{task}: {error}")
             continue
@@ -121,7 +126,7 @@ def kill_with_children(pid):
     """Children that hang keep its pipes open."""
     for task in glob.glob(f"/proc/{pid}/task/*/children"):
         try:
-            children = open(task).read().split()
+            children = read(task).split()
         except OSError:
             continue
         for child in children:
