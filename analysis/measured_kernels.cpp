@@ -59,7 +59,7 @@ void addDispatches(const RunLog &log, std::vector<KernelProfile> &all) {
     }
     // Only those that were looked at: what was counted is a sum over them. Numbers of a sample
     // stand for all of its dispatches.
-    const bool is_looked_at = kernel.is_counted ? d.variant == "observed" || d.instrumented
+    const bool is_looked_at = kernel.is_counted ? d.is_observed || d.instrumented
                                                 : kernel.accesses.empty() || d.has_memory;
     const bool is_sampled =
         kernel.is_counted ? log.is_sampled : log.kernels[d.kernel].workgroups_recorded != 0;

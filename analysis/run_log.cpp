@@ -1,5 +1,6 @@
 #include "analysis/run_log.h"
 
+#include "analysis/dispatch_line.h"
 #include "analysis/sampled.h"
 
 #include "base/json_text.h"
@@ -32,6 +33,18 @@ int64_t strideOf(const Json &entry) {
   return at->get<int64_t>();
 }
 
+/// Sizes of a launch: AQL packets have no larger ones.
+std::array<uint32_t, 3> threeSmall(const Json &object, const char *key) {
+  std::array<uint32_t, 3> result{};
+  const auto all = three(object, key);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i] > UINT32_MAX)
+      throw std::invalid_argument(fmt::format("'{}' is larger than any launch", key));
+    result[i] = static_cast<uint32_t>(all[i]);
+  }
+  return result;
+}
+
 /// Takes in one line after the other.
 class Reader {
 public:
@@ -48,7 +61,9 @@ private:
   void object(const Json &object, const std::string &text);
   void run(const Json &object);
   void dispatch(const Json &object);
+  void dispatch(const DispatchLine &line);
   void arguments(const Json &object, Kernel &kernel);
+  static void addValue(Argument &argument, uint64_t value, uint64_t allocation);
   void table(const Json &object);
   void death(const Json &object);
   void memory(const Json &object);
@@ -64,18 +79,20 @@ private:
   void finding(const Json &object);
   Access &accessOf(uint32_t kernel, bool is_lds, const Json &entry);
   uint32_t kernelOf(const Json &object);
+  uint32_t variantOf(std::string_view name);
   bool hasSeveralTargets() const;
   std::string targetOf(const Json &object) const;
   void problem(const std::string &what);
 
   RunLog &log_;
   std::map<AccessKey, std::size_t> access_by_key_;
-  std::map<uint64_t, std::size_t> dispatch_by_id_;
   std::map<uint64_t, std::string> targets_, target_by_dispatch_; ///< of agents, of dispatches
   struct Memory {
     uint64_t needed = 0, used = 0, conflicts = 0;
+    Dispatch *dispatch = nullptr; ///< once all are known
   };
   std::map<uint64_t, Memory> memory_by_dispatch_;
+  DispatchLine dispatch_line_;
 };
 
 void Reader::problem(const std::string &what) {
@@ -87,6 +104,8 @@ void Reader::problem(const std::string &what) {
 void Reader::line(const std::string &text) {
   ++log_.line_count;
   if (text.find_first_not_of(" \t\r") == std::string::npos) return;
+  if (!hasSeveralTargets() && readDispatchLine(text, dispatch_line_))
+    return dispatch(dispatch_line_);
   try {
     const Json object = parsedJson(text);
     if (object.is_discarded()) return problem("it is not JSON, or was cut off");
@@ -144,8 +163,11 @@ void Reader::object(const Json &object, const std::string &line) {
 
 /// Lines of a dispatch that do not say it are of the processor that the dispatch ran on.
 void Reader::findTarget(const std::string &line) {
-  const bool is_run = line.find("\"type\":\"run\"") != line.npos;
-  if (!is_run && (!hasSeveralTargets() || line.find("\"type\":\"dispatch\"") == line.npos)) return;
+  const auto type = typeAtBegin(line);
+  const bool is_run = type ? type == "run" : line.find("\"type\":\"run\"") != line.npos;
+  if (!is_run && !hasSeveralTargets()) return;
+  if (!is_run && (type ? type != "dispatch" : line.find("\"type\":\"dispatch\"") == line.npos))
+    return;
   const Json object = parsedJson(line);
   if (!object.is_object()) return; // it is named later
   try {
@@ -198,6 +220,13 @@ uint32_t Reader::kernelOf(const Json &object) {
   return index;
 }
 
+uint32_t Reader::variantOf(std::string_view name) {
+  const auto at = std::ranges::find(log_.variants, name);
+  const auto index = static_cast<uint32_t>(at - log_.variants.begin());
+  if (at == log_.variants.end()) log_.variants.emplace_back(name);
+  return index;
+}
+
 void Reader::dispatch(const Json &object) {
   Dispatch d;
   d.kernel = kernelOf(object);
@@ -206,10 +235,12 @@ void Reader::dispatch(const Json &object) {
   d.queue = number(object, "queue");
   d.start_ns = maybeNumber(object, "start_ns");
   d.end_ns = maybeNumber(object, "end_ns");
-  d.grid = three(object, "grid");
-  d.workgroup = three(object, "workgroup");
+  d.grid = threeSmall(object, "grid");
+  d.workgroup = threeSmall(object, "workgroup");
   d.lds = number(object, "lds");
-  d.variant = text(object, "variant");
+  const std::string variant = text(object, "variant");
+  d.variant = variantOf(variant);
+  d.is_observed = variant == "observed";
   d.instrumented = flag(object, "instrumented", false);
   d.complete = flag(object, "complete", true);
   d.records = number(object, "records");
@@ -221,8 +252,27 @@ void Reader::dispatch(const Json &object) {
   d.wave_instructions = maybeNumber(object, "wave_instructions");
   d.lane_instructions = maybeNumber(object, "lane_instructions");
   arguments(object, log_.kernels[d.kernel]);
-  dispatch_by_id_[d.id] = log_.dispatches.size();
-  log_.dispatches.push_back(std::move(d));
+  log_.dispatches.push_back(d);
+}
+
+/// Of a run on processors of one kind.
+void Reader::dispatch(const DispatchLine &line) {
+  Dispatch &d = log_.dispatches.emplace_back(line.dispatch);
+  d.kernel = log_.kernelIndex(std::string(line.kernel), "", std::string(line.module));
+  d.variant = variantOf(line.variant);
+  d.is_observed = line.variant == "observed";
+  std::vector<Argument> &arguments = log_.kernels[d.kernel].arguments;
+  for (std::size_t i = 0; i < line.arguments.size(); ++i) {
+    const DispatchLine::Argument &given = line.arguments[i];
+    if (i == arguments.size()) arguments.emplace_back();
+    Argument &argument = arguments[i];
+    if (given.name.data()) argument.name = given.name;
+    if (given.type.data()) argument.type = given.type;
+    argument.offset = given.offset;
+    argument.bytes = given.bytes;
+    argument.is_pointer = argument.is_pointer || given.has_allocation;
+    addValue(argument, given.value, given.allocation);
+  }
 }
 
 void Reader::run(const Json &object) {
@@ -250,12 +300,16 @@ void Reader::arguments(const Json &object, Kernel &kernel) {
     argument.offset = number(entry, "offset");
     argument.bytes = number(entry, "bytes");
     argument.is_pointer = argument.is_pointer || entry.contains("allocation");
-    const std::pair value{number(entry, "value"), number(entry, "allocation")};
-    if (argument.values.size() < kMostValues || argument.values.contains(value))
-      ++argument.values[value];
-    else
-      ++argument.other_values;
+    addValue(argument, number(entry, "value"), number(entry, "allocation"));
   }
+}
+
+void Reader::addValue(Argument &argument, uint64_t number, uint64_t allocation) {
+  const std::pair value{number, allocation};
+  if (argument.values.size() < kMostValues || argument.values.contains(value))
+    ++argument.values[value];
+  else
+    ++argument.other_values;
 }
 
 /// What is shown of it is read when the page is made; here it is only looked at.
@@ -545,14 +599,15 @@ void Reader::finding(const Json &object) {
 }
 
 void Reader::finish() {
+  for (Dispatch &d : log_.dispatches)
+    if (const auto at = memory_by_dispatch_.find(d.id); at != memory_by_dispatch_.end())
+      at->second.dispatch = &d; // the last one of that number
   for (const auto &[id, sum] : memory_by_dispatch_) {
-    const auto at = dispatch_by_id_.find(id);
-    if (at == dispatch_by_id_.end()) continue;
-    Dispatch &d = log_.dispatches[at->second];
-    d.has_memory = true;
-    d.lines_needed = sum.needed;
-    d.lines_used = sum.used;
-    d.conflicts = sum.conflicts;
+    if (!sum.dispatch) continue;
+    sum.dispatch->has_memory = true;
+    sum.dispatch->lines_needed = sum.needed;
+    sum.dispatch->lines_used = sum.used;
+    sum.dispatch->conflicts = sum.conflicts;
   }
   if (log_.is_sampled) scaleSampled(log_);
   if (log_.bad_lines > log_.problems.size())

@@ -8,34 +8,57 @@
 #include "analysis/json_fields.h"
 #include "base/result.h"
 
+#include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <vector>
 
 namespace fade::report {
 
+/// A number that may be missing, in the space of one: the largest stands for none.
+class MaybeNumber {
+public:
+  constexpr MaybeNumber() = default;
+  constexpr MaybeNumber(std::nullopt_t) {}
+  constexpr MaybeNumber(uint64_t number) : number_(number) {}
+  constexpr MaybeNumber(std::optional<uint64_t> number) : number_(number.value_or(kNone)) {}
+
+  constexpr explicit operator bool() const { return number_ != kNone; }
+  constexpr uint64_t operator*() const { return number_; }
+  constexpr uint64_t value_or(uint64_t otherwise) const { return *this ? number_ : otherwise; }
+  constexpr std::optional<uint64_t> optional() const {
+    return *this ? std::optional(number_) : std::nullopt;
+  }
+
+private:
+  static constexpr uint64_t kNone = UINT64_MAX;
+  uint64_t number_ = kNone;
+};
+
+/// One of possibly very many: members are ordered and sized to take little memory.
 struct Dispatch {
   uint64_t id = 0;
-  uint32_t kernel = 0; ///< index in RunLog::kernels
   uint64_t agent = 0, queue = 0;
-  std::optional<uint64_t> start_ns, end_ns;
-  std::array<uint64_t, 3> grid{}, workgroup{};
+  MaybeNumber start_ns, end_ns;
+  std::array<uint32_t, 3> grid{}, workgroup{};
   uint64_t lds = 0;
-  std::string variant;
-  bool instrumented = false, complete = true;
-  bool in_software = false; ///< times are those of the machine, not of a card
-  std::optional<uint64_t> wave_instructions, lane_instructions; ///< executed, where it is known
-  bool has_own_instructions = false; ///< of a twin, but those that the kernel itself would execute
+  MaybeNumber wave_instructions, lane_instructions; ///< executed, where it is known
   uint64_t records = 0, bytes = 0, dropped = 0;
   uint64_t workgroups = 0, workgroups_recorded = 0; ///< 0: the line does not say it
   /// From the `memory` line, if there was one.
-  bool has_memory = false;
   uint64_t lines_needed = 0, lines_used = 0, conflicts = 0;
+  uint32_t kernel = 0;  ///< index in RunLog::kernels
+  uint32_t variant = 0; ///< index in RunLog::variants
+  bool has_memory = false;
+  bool instrumented = false, is_observed = false, complete = true;
+  bool in_software = false;          ///< times are those of the machine, not of a card
+  bool has_own_instructions = false; ///< of a twin, but those that the kernel itself would execute
 
   bool hasTimes() const { return start_ns && end_ns && *end_ns >= *start_ns; }
   /// Whether the kernel ran as it was compiled: others take longer and execute more.
-  bool ranAsCompiled() const { return !instrumented || variant == "observed"; }
+  bool ranAsCompiled() const { return !instrumented || is_observed; }
   /// Whether its instructions are the kernel's, not those of its twin.
   bool countsKernel() const { return ranAsCompiled() || has_own_instructions; }
 };
@@ -218,8 +241,9 @@ struct Skipped {
 };
 
 struct RunLog {
-  std::vector<Run> runs; ///< of each process
-  std::vector<Dispatch> dispatches;
+  std::vector<Run> runs;             ///< of each process
+  std::deque<Dispatch> dispatches;   ///< grows without a copy of all of them
+  std::vector<std::string> variants; ///< of dispatches
   std::vector<Kernel> kernels;
   std::vector<Access> accesses;
   std::map<uint32_t, Flow> flows; ///< by kernel

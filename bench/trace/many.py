@@ -36,10 +36,10 @@ COUNT = "select (select count(*) from calls where function = 'hipModuleLaunchKer
 
 
 class Watch:
-    """The largest memory of processes below one, by name, in MB."""
+    """The largest memory of processes below one, by name, in MB, and the processor seconds of each."""
 
     def __init__(self, root):
-        self.root, self.most, self.is_over = root, {}, threading.Event()
+        self.root, self.most, self.seconds, self.is_over = root, {}, {}, threading.Event()
         self.thread = threading.Thread(target=self.follow)
         self.thread.start()
 
@@ -52,6 +52,9 @@ class Watch:
                     name, most = re.search(r"Name:\s+(\S+)", status)[1], re.search(r"VmHWM:\s+(\d+)", status)
                     if most:
                         self.most[name] = max(self.most.get(name, 0), int(most[1]) / 1024)
+                    with open(f"/proc/{pid}/stat") as file:
+                        fields = file.read().rsplit(")", 1)[1].split()
+                    self.seconds[name] = max(self.seconds.get(name, 0), (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"))
                 except (OSError, TypeError):
                     pass
 
@@ -70,11 +73,11 @@ class Watch:
     def end(self):
         self.is_over.set()
         self.thread.join()
-        return self.most
+        return self.most, self.seconds
 
 
 def run(*command, out=subprocess.DEVNULL, watch=False, env=None):
-    """Seconds, processor seconds and largest memory in MB; with `watch`, that of each program."""
+    """Seconds, processor seconds and largest memory in MB; with `watch`, that of each program, and its processor seconds as a fifth."""
     began = time.monotonic()
     process = subprocess.Popen([str(x) for x in command], stdout=out, stderr=subprocess.PIPE, text=True, env=dict(os.environ, **(env or {})))
     watched = Watch(process.pid) if watch else None
@@ -82,10 +85,10 @@ def run(*command, out=subprocess.DEVNULL, watch=False, env=None):
     text = process.stdout.read() if out == subprocess.PIPE else ""
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = status
-    memory = watched.end() if watched else usage.ru_maxrss / 1024
+    memory, of_each = watched.end() if watched else (usage.ru_maxrss / 1024, {})
     if status != 0:
         sys.exit(f"{command} ended with {status}: {errors}")
-    return time.monotonic() - began, usage.ru_utime + usage.ru_stime, memory, text
+    return time.monotonic() - began, usage.ru_utime + usage.ru_stime, memory, text, of_each
 
 
 def cell(measured):
@@ -168,14 +171,14 @@ def ratios(probe, program, code, sizes, ways):
                     ended = os.path.join(folder, "ended")
                     took = run(probe, *way, "-o", os.path.join(folder, out), "--", "sh", "-c", f'"$@" && touch {ended}', "sh", *app, watch=True)
                     after = time.time() - os.path.getmtime(ended)
-                    with_fade[name].append((*took[:3], after, size(folder) / 1e6))
+                    with_fade[name].append((*took[:3], after, size(folder) / 1e6, sum(s for program, s in took[4].items() if program.startswith("fade"))))
         median = statistics.median
         seconds, cpu, memory = median(x[0] for x in alone), median(x[1] for x in alone), max(x[2] for x in alone)
         cells = []
         for all_of in with_fade.values():
             most = lambda begin: max(mb for x in all_of for name, mb in [("", 0), *x[2].items()] if name.startswith(begin) or not name)
-            cells.append("{:.1f} s, {:.2f} times ({:.2f} of processor time), {:.2f} s after the end, FADE {:.0f} MB, application {:+.0f} MB, {:.1f} MB on disk".format(
-                median(x[0] for x in all_of), median(x[0] for x in all_of) / seconds, median(x[1] for x in all_of) / cpu, median(x[3] for x in all_of),
+            cells.append("{:.1f} s, {:.2f} times ({:.2f} of processor time, {:.1f} s of it in processes of FADE), {:.2f} s after the end, FADE {:.0f} MB, application {:+.0f} MB, {:.1f} MB on disk".format(
+                median(x[0] for x in all_of), median(x[0] for x in all_of) / seconds, median(x[1] for x in all_of) / cpu, median(x[5] for x in all_of), median(x[3] for x in all_of),
                 max(most("fadeprobe"), most("fade-trace-wri")), most("e2e") - memory, median(x[4] for x in all_of)))
         print(f"| {launches:,} | {seconds:.1f} s ({cpu:.1f}), {memory:.0f} MB | " + " | ".join(cells) + " |", flush=True)
 

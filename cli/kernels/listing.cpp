@@ -38,10 +38,10 @@ codeobj::Launch launchOf(const RunLog &log, uint32_t kernel) {
   codeobj::Launch launch;
   uint64_t most = 0;
   for (const Dispatch &d : log.dispatches) {
-    const uint64_t all = d.grid[0] * d.grid[1] * d.grid[2];
+    const uint64_t all = uint64_t{d.grid[0]} * d.grid[1] * d.grid[2];
     if (d.kernel != kernel || all <= most) continue;
     most = all;
-    launch = {d.workgroup[0] * d.workgroup[1] * d.workgroup[2], d.lds};
+    launch = {uint64_t{d.workgroup[0]} * d.workgroup[1] * d.workgroup[2], d.lds};
   }
   return launch;
 }

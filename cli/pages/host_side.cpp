@@ -235,28 +235,51 @@ bool isHostTrace(const std::string &path) {
 DispatchFinder::DispatchFinder(const RunLog &log) {
   for (std::size_t i = 0; i < log.dispatches.size(); ++i)
     if (const Dispatch &d = log.dispatches[i]; d.hasTimes())
-      by_kernel_[{log.kernels[d.kernel].name, d.queue}].emplace(*d.start_ns, i);
+      by_kernel_[{log.kernels[d.kernel].name, d.queue}].push_back(
+          {*d.start_ns, static_cast<uint32_t>(i)});
+  for (auto &[kernel, all] : by_kernel_)
+    std::ranges::sort(all, {},
+                      [](const Started &one) { return std::pair(one.start_ns, one.dispatch); });
 }
 
 std::vector<std::optional<std::size_t>> DispatchFinder::find(const TraceLog &host) {
   std::vector<std::optional<std::size_t>> found(host.operations.size());
-  for (std::size_t i = 0; i < host.operations.size(); ++i) {
-    const LoggedOperation &operation = host.operations[i];
-    const auto kernel = by_kernel_.find({operation.kernel, operation.queue});
-    if (!operation.has_times || kernel == by_kernel_.end()) continue;
-    auto &starts = kernel->second;
-    const uint64_t start = operation.start_ns;
-    const auto distance = [&](auto one) {
-      if (one == starts.end()) return UINT64_MAX;
-      return one->first > start ? one->first - start : start - one->first;
-    };
-    auto at = starts.lower_bound(start);
-    if (at != starts.begin() && distance(std::prev(at)) < distance(at)) --at;
-    if (distance(at) > kSameTime) continue;
-    found[i] = at->second;
-    starts.erase(at);
-  }
+  for (std::size_t i = 0; i < host.operations.size(); ++i)
+    if (const LoggedOperation &one = host.operations[i]; one.has_times)
+      found[i] = take(one.kernel, one.queue, one.start_ns);
   return found;
+}
+
+std::vector<std::optional<std::size_t>> DispatchFinder::find(const host_trace::HostEvents &host) {
+  std::vector<std::optional<std::size_t>> found(host.operations.size());
+  for (std::size_t i = 0; i < host.operations.size(); ++i)
+    if (const host_trace::Operation &one = host.operations[i]; one.has_times)
+      found[i] = take(one.isKernel() ? host.textOf(one.pid, one.event.name) : "", one.event.queue,
+                      one.start_ns);
+  return found;
+}
+
+std::optional<std::size_t> DispatchFinder::take(std::string_view name, uint64_t queue,
+                                                uint64_t start_ns) {
+  const auto kernel = by_kernel_.find({name, queue});
+  if (kernel == by_kernel_.end()) return std::nullopt;
+  auto &starts = kernel->second;
+  const auto from = std::ranges::lower_bound(starts, start_ns, {}, &Started::start_ns);
+  auto nearest = starts.end();
+  uint64_t distance = kSameTime + 1; // what is at least as far away is another one
+  for (auto at = from; at != starts.end() && at->start_ns - start_ns < distance; ++at)
+    if (!at->is_taken) {
+      nearest = at;
+      distance = at->start_ns - start_ns;
+    }
+  for (auto at = from; at != starts.begin() && start_ns - std::prev(at)->start_ns < distance;)
+    if (--at; !at->is_taken) {
+      nearest = at;
+      distance = start_ns - at->start_ns;
+    }
+  if (nearest == starts.end()) return std::nullopt;
+  nearest->is_taken = true;
+  return nearest->dispatch;
 }
 
 std::vector<std::optional<std::size_t>> dispatchesOf(const TraceLog &host, const RunLog &log) {

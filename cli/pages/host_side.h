@@ -1,6 +1,7 @@
 // The application's side of a run on the page: calls, markers, what the GPU did for them.
 #pragma once
 
+#include "analysis/host_events/event_reader.h"
 #include "analysis/run_log.h"
 #include "host_trace/trace_log.h"
 
@@ -23,10 +24,18 @@ public:
   explicit DispatchFinder(const RunLog &log);
   /// Of a part of the run, or of all. No dispatch is found twice.
   std::vector<std::optional<std::size_t>> find(const host_trace::TraceLog &host);
+  std::vector<std::optional<std::size_t>> find(const host_trace::HostEvents &host);
 
 private:
-  using Key = std::pair<std::string_view, uint64_t>;              ///< kernel and queue
-  std::map<Key, std::multimap<uint64_t, std::size_t>> by_kernel_; ///< by start
+  std::optional<std::size_t> take(std::string_view kernel, uint64_t queue, uint64_t start_ns);
+
+  using Key = std::pair<std::string_view, uint64_t>; ///< kernel and queue
+  struct Started {
+    uint64_t start_ns = 0;
+    uint32_t dispatch = 0;
+    bool is_taken = false;
+  };
+  std::map<Key, std::vector<Started>> by_kernel_; ///< by start
 };
 /// Of all of it.
 std::vector<std::optional<std::size_t>> dispatchesOf(const host_trace::TraceLog &host,

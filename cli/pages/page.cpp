@@ -13,7 +13,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <span>
+#include <ranges>
 
 namespace fade::report {
 namespace {
@@ -23,20 +23,13 @@ constexpr std::size_t kMostDispatches = 100'000; ///< that are listed
 /// Column by column: a hundred thousand dispatches would repeat their keys as often.
 Json dispatchColumns(const RunLog &log, uint64_t first_start) {
   Json out;
-  std::vector<std::string> variants;
-  const auto variantOf = [&](const std::string &name) {
-    const auto at = std::ranges::find(variants, name);
-    const auto index = static_cast<std::size_t>(at - variants.begin());
-    if (at == variants.end()) variants.push_back(name);
-    return index;
-  };
   for (const char *key :
        {"id",        "kernel", "agent",   "queue",        "start",    "duration",      "grid",
         "workgroup", "lds",    "variant", "instrumented", "complete", "records",       "bytes",
         "dropped",   "needed", "used",    "conflicts",    "executed", "lanes_executed"})
     out[key] = Json::array();
   const std::size_t listed = std::min(log.dispatches.size(), kMostDispatches);
-  for (const Dispatch &d : std::span(log.dispatches).first(listed)) {
+  for (const Dispatch &d : log.dispatches | std::views::take(listed)) {
     out["id"].push_back(d.id);
     out["kernel"].push_back(d.kernel);
     out["agent"].push_back(d.agent);
@@ -46,7 +39,7 @@ Json dispatchColumns(const RunLog &log, uint64_t first_start) {
     out["grid"].push_back(d.grid);
     out["workgroup"].push_back(d.workgroup);
     out["lds"].push_back(d.lds);
-    out["variant"].push_back(variantOf(d.variant));
+    out["variant"].push_back(d.variant);
     out["instrumented"].push_back(d.instrumented ? 1 : 0);
     out["complete"].push_back(d.complete ? 1 : 0);
     out["records"].push_back(d.records);
@@ -58,7 +51,7 @@ Json dispatchColumns(const RunLog &log, uint64_t first_start) {
     out["executed"].push_back(d.wave_instructions ? Json(*d.wave_instructions) : Json());
     out["lanes_executed"].push_back(d.lane_instructions ? Json(*d.lane_instructions) : Json());
   }
-  out["variants"] = variants;
+  out["variants"] = log.variants;
   return out;
 }
 

@@ -104,11 +104,11 @@ Timed timesFor(const ProfileOptions &options, const host_trace::HostEvents &even
   const bool wants_model = counted.profile && (options.times.empty() ? counted.profile->in_software
                                                                      : options.times == "model");
   if (!wants_model) return {events, std::move(measured)};
-  const auto found = finder->find(host_trace::TraceLog::of(events));
+  const auto found = finder->find(events);
   std::vector<std::optional<uint64_t>> instructions(events.operations.size());
   for (std::size_t i = 0; i < std::min(found.size(), instructions.size()); ++i)
     if (found[i] && counted.log->dispatches[*found[i]].countsKernel())
-      instructions[i] = counted.log->dispatches[*found[i]].wave_instructions;
+      instructions[i] = counted.log->dispatches[*found[i]].wave_instructions.optional();
   auto modeled = profile::withModeledTimes(measured, events, *counted.profile, instructions);
   auto shifted = profile::withTimesOf(modeled, measured, events);
   const uint64_t later = begin_ns == 0 ? 0 : begin_ns - modeled.begin_ns;

@@ -40,7 +40,7 @@ host_trace::OperationFacts factsOf(const report::RunLog &log, const host_trace::
     if (!dispatches[i]) return;
     const report::Dispatch &d = log.dispatches[*dispatches[i]];
     json.field("dispatch_id", d.id);
-    json.field("variant", d.variant);
+    json.field("variant", log.variants[d.variant]);
     json.field("instrumented", d.instrumented);
     json.field("records", d.records);
     json.field("bytes_recorded", d.bytes);
