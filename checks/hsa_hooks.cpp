@@ -22,6 +22,7 @@
 
 #include "base/diagnostics.h"
 #include "hsa/hsa_api.h"
+#include "hsa/signal_waits.h"
 
 #include <algorithm>
 #include <deque>
@@ -380,15 +381,13 @@ hsa_signal_value_t signalLoadAcquire(hsa_signal_t signal) {
 hsa_signal_value_t signalWaitRelaxed(hsa_signal_t signal, hsa_signal_condition_t condition,
                                      hsa_signal_value_t value, uint64_t timeout,
                                      hsa_wait_state_t state) {
-  return noteLoad(
-      signal, hsaApi().core.hsa_signal_wait_relaxed_fn(signal, condition, value, timeout, state));
+  return noteLoad(signal, waitAsleepRelaxed(signal, condition, value, timeout, state));
 }
 
 hsa_signal_value_t signalWaitAcquire(hsa_signal_t signal, hsa_signal_condition_t condition,
                                      hsa_signal_value_t value, uint64_t timeout,
                                      hsa_wait_state_t state) {
-  return noteLoad(
-      signal, hsaApi().core.hsa_signal_wait_scacquire_fn(signal, condition, value, timeout, state));
+  return noteLoad(signal, waitAsleepAcquire(signal, condition, value, timeout, state));
 }
 
 hsa_status_t signalAsyncHandler(hsa_signal_t signal, hsa_signal_condition_t condition,
@@ -522,6 +521,7 @@ extern "C" __attribute__((visibility("default"))) bool OnLoad(HsaApiTable *table
   tables.replace(&AmdApi::hsa_amd_ipc_memory_create_fn, ipcCreate);
   tables.replace(&AmdApi::hsa_amd_ipc_memory_attach_fn, ipcAttach);
   tables.replace(&AmdApi::hsa_amd_ipc_memory_detach_fn, ipcDetach);
+  hookWaits(tables);
   if (options().has(Check::race)) replaceForOrder(tables);
   awaitSignalHandlersAtExit();
   aside([] { hookHip(); });

@@ -19,6 +19,7 @@
 #include "hsa/packet_calls.h"
 #include "hsa/queue_hooks.h"
 #include "hsa/runtime.h"
+#include "hsa/signal_waits.h"
 #include "stream/analyze_trace.h"
 #include "stream/handler_set.h"
 
@@ -147,6 +148,7 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
     hookCode(tables);
     hookQueues(tables);
     hookMemory(tables);
+    hookWaits(tables);
     if (captures) hookMemoryForCaptures(tables);
     if (hip::hasRecorder() || tables.givesBatches()) hookWriteIndex(tables);
     // Captures read memory with the copy engine while kernels stand still.

@@ -89,6 +89,11 @@ struct FakeCalls {
     return value;
   }
   static void store(hsa_signal_t signal, hsa_signal_value_t value) { valueOf(signal).store(value); }
+  /// Does not wait: its time is always over.
+  static hsa_signal_value_t wait(hsa_signal_t signal, hsa_signal_condition_t, hsa_signal_value_t,
+                                 uint64_t, hsa_wait_state_t) {
+    return load(signal);
+  }
   static hsa_status_t copy(void *to, const void *from, size_t size) {
     if (current->copies_until_failure == 0) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     if (current->copies_until_failure > 0) --current->copies_until_failure;
@@ -499,6 +504,8 @@ FakeHsa::FakeHsa(std::size_t entries) {
   api.core.hsa_signal_destroy_fn = FakeCalls::destroySignal;
   api.core.hsa_signal_load_scacquire_fn = FakeCalls::load;
   api.core.hsa_signal_load_relaxed_fn = FakeCalls::load;
+  api.core.hsa_signal_wait_scacquire_fn = FakeCalls::wait;
+  api.core.hsa_signal_wait_relaxed_fn = FakeCalls::wait;
   api.core.hsa_signal_store_relaxed_fn = FakeCalls::store;
   api.core.hsa_signal_store_screlease_fn = FakeCalls::store;
   api.core.hsa_memory_copy_fn = FakeCalls::copy;
