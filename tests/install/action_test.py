@@ -43,7 +43,7 @@ class Action(unittest.TestCase):
         cls.tree = pathlib.Path(tempfile.mkdtemp(prefix="fade-action-"))
         subprocess.run(["cmake", "--install", BUILD, "--prefix", cls.tree / "fade-0", "--strip"], check=True, capture_output=True)
         cls.package = cls.tree / "fade.tar.gz"
-        subprocess.run(["tar", "czf", cls.package, "-C", cls.tree, "fade-0"], check=True)
+        subprocess.run(["tar", "-I", "gzip -1", "-cf", cls.package, "-C", cls.tree, "fade-0"], check=True)
 
     @classmethod
     def tearDownClass(cls):

@@ -131,6 +131,12 @@ private:
   std::map<std::string, bool> names_;
 };
 
+// Made once, because decoding all of them takes long.
+const Instructions &instructions_of(const Arch &arch) {
+  static std::map<std::string_view, Instructions> all;
+  return all.try_emplace(arch.name, arch).first->second;
+}
+
 const char *kind_of(std::string_view name) {
   struct Prefix {
     std::string_view prefix;
@@ -184,7 +190,7 @@ struct Page {
 Page page_of(const Arch &arch) {
   std::map<std::string, std::string> exact, inexact, missing; // names by kind
   unsigned executed = 0, exactly = 0, all = 0;
-  const Instructions instructions(arch);
+  const Instructions &instructions = instructions_of(arch);
   for (const auto &[name, is_executed] : instructions.names()) {
     all++;
     std::string kind = kind_of(name);
@@ -253,7 +259,7 @@ TEST(InstructionTables, AreWhatTheDecoderAndTheExecutorSay) {
 // What the tables are made of is all of it: the mnemonics that compilers were seen to write.
 TEST(InstructionTables, HaveWhatRealProgramsUse) {
   for (const char *gpu : {"gfx90a", "gfx942", "gfx1030", "gfx1100"}) {
-    const Instructions all(*find_arch(gpu));
+    const Instructions &all = instructions_of(*find_arch(gpu));
     EXPECT_GT(all.names().size(), 1000u) << gpu;
     std::ifstream in(std::string(FADE_TEST_DATA "/isa/opcodes-") + gpu + ".tsv");
     std::string line, absent;

@@ -7,11 +7,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
+#include <charconv>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <random>
-#include <regex>
 #include <set>
 #include <string>
 
@@ -47,25 +50,52 @@ std::vector<Printed> printed_registers(const std::string &text) {
                                                         {"xnack_mask", 104},
                                                         {"xnack_mask_lo", 104},
                                                         {"xnack_mask_hi", 105}};
-  static const std::regex word(
-      R"(\b(vcc_lo|vcc_hi|vcc|exec_lo|exec_hi|exec|m0|flat_scratch_lo|flat_scratch_hi|flat_scratch|xnack_mask_lo|xnack_mask_hi|xnack_mask|([vsa])(\d+)|([vsa])\[(\d+):(\d+)\]|ttmp(\d+)|ttmp\[(\d+):(\d+)\])(?![\w.]))");
   std::vector<Printed> found;
-  auto number = [](const auto &m) { return static_cast<unsigned>(std::stoul(m)); };
-  const size_t operands = text.find(' ');
-  if (operands == std::string::npos) return found;
-  for (auto it = std::sregex_iterator(text.begin() + static_cast<long>(operands), text.end(), word);
-       it != std::sregex_iterator(); ++it) {
-    const std::smatch &m = *it;
-    if (m[2].matched)
-      found.push_back({*m[2].first, number(m[3]), number(m[3])});
-    else if (m[4].matched)
-      found.push_back({*m[4].first, number(m[5]), number(m[6])});
-    else if (m[7].matched)
-      found.push_back({'s', 108 + number(m[7]), 108 + number(m[7])});
-    else if (m[8].matched)
-      found.push_back({'s', 108 + number(m[8]), 108 + number(m[9])});
-    else
-      found.push_back({'s', named.at(m[1]), named.at(m[1])});
+  const auto is_letter = [&](size_t at) {
+    return at < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_');
+  };
+  const auto number = [&](size_t &at) -> std::optional<unsigned> {
+    unsigned value = 0;
+    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+    if (error != std::errc()) return std::nullopt;
+    at = static_cast<size_t>(end - text.data());
+    return value;
+  };
+  // A word, or a word with a range in brackets. Not with std::regex, which takes most of the time
+  // of this test.
+  for (size_t at = std::min(text.find(' '), text.size()); at < text.size();) {
+    if (!is_letter(at)) {
+      at++;
+      continue;
+    }
+    const size_t begin = at;
+    while (is_letter(at)) at++;
+    const std::string word = text.substr(begin, at - begin);
+    const auto ends_at = [&](size_t end) { return !is_letter(end) && text[end] != '.'; };
+    if (const auto name = named.find(word); name != named.end()) {
+      if (ends_at(at)) found.push_back({'s', name->second, name->second});
+      continue;
+    }
+    const size_t digits = word.find_first_of("0123456789");
+    const std::string file = word.substr(0, digits);
+    const bool is_trap = file == "ttmp"; // scalar registers from 108 on
+    if (!is_trap && file != "v" && file != "s" && file != "a") continue;
+    std::optional<unsigned> first, last;
+    size_t end = at;
+    if (digits != word.npos) {
+      size_t from = begin + digits;
+      first = last = number(from);
+      if (from != at) continue; // letters after the digits
+    } else if (text[at] == '[') {
+      size_t from = at + 1;
+      first = number(from);
+      if (first && text[from] == ':') last = number(++from);
+      if (last && text[from] == ']') end = from + 1;
+    }
+    if (!last || (digits == word.npos && end == at) || !ends_at(end)) continue;
+    const unsigned base = is_trap ? 108 : 0;
+    found.push_back({is_trap ? 's' : file[0], base + *first, base + *last});
   }
   return found;
 }

@@ -51,8 +51,9 @@ protected:
     d.queue_address = 0x1000;
     return d;
   }
-  // A barrier of the whole grid, on two compute units; it is stopped if it does not end.
-  Status meet(uint32_t groups, uint32_t lds, bool like_card) {
+  // A barrier of the whole grid, on two compute units; it is stopped if it does not end. Waves that
+  // sleep between looks let other workgroups in at once, others only after slices of time.
+  Status meet(uint32_t groups, uint32_t lds, bool like_card, bool sleeps = true) {
     std::optional<AsCard> mode;
     if (like_card) mode.emplace();
     TestDevice device{GetParam(), 2};
@@ -60,8 +61,9 @@ protected:
     device.executor().set_compute_units(2);
     auto arrived = device.allocate<uint32_t>(1);
     auto turns = device.allocate<uint32_t>(groups);
-    const Dispatch d = prepare(device, "meet_in_turns", groups, lds,
-                               Arguments().add(arrived.va).add(turns.va).add(groups));
+    const Dispatch d =
+        prepare(device, "meet_in_turns", groups, lds,
+                Arguments().add(arrived.va).add(turns.va).add(groups).add(uint32_t{sleeps}));
     DispatchResult result;
     std::atomic<bool> ended{false};
     std::thread other([&] { result = device.executor().run(d), ended = true; });
@@ -100,6 +102,12 @@ TEST_P(CardTest, AGridThatDoesNotFitNeverMeets) {
 }
 
 TEST_P(CardTest, ByDefaultItIsKind) { EXPECT_EQ(meet(65, 16384, false), Status::ok); }
+
+TEST_P(CardTest, WavesThatNeverSleepMeetOrAreStuckTheSameWay) {
+  EXPECT_EQ(meet(8, 16384, true, false), Status::ok);
+  EXPECT_EQ(meet(9, 16384, true, false), Status::stopped);
+  EXPECT_EQ(meet(9, 16384, false, false), Status::ok);
+}
 
 // Workgroups that do not wait for each other all run, however few fit.
 TEST_P(CardTest, WorkgroupsThatDoNotFitRunLater) {

@@ -27,12 +27,16 @@ kernel void meet(global atomic_uint *arrived, global uint *values, global uint *
   }
 }
 
-// All workgroups meet; those that wait count how often they look.
-kernel void meet_in_turns(global atomic_uint *arrived, global volatile uint *turns, uint groups) {
+// All workgroups meet; those that wait count how often they look, and sleep in between if they are
+// to.
+kernel void meet_in_turns(global atomic_uint *arrived, global volatile uint *turns, uint groups,
+                          uint sleeps) {
   if (get_local_id(0) != 0) return;
   atomic_fetch_add_explicit(arrived, 1, memory_order_acq_rel, memory_scope_device);
-  while (atomic_load_explicit(arrived, memory_order_acquire, memory_scope_device) < groups)
+  while (atomic_load_explicit(arrived, memory_order_acquire, memory_scope_device) < groups) {
     turns[get_group_id(0)] += 1;
+    if (sleeps) __builtin_amdgcn_s_sleep(1);
+  }
 }
 
 // Of workgroups from `first` on each waits for the one after it, and so for the last.
