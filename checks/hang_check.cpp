@@ -207,12 +207,12 @@ HangLimits hangLimitsFromEnvironment() {
 }
 
 std::string summaryOf(const ObservedHang &hang) {
-  std::string text = hang.is_still ? fmt::format("nothing has moved for {:.3g} s", hang.seconds)
+  std::string text = hang.is_still ? fmt::format("no wave made progress for {:.3g} s", hang.seconds)
                                    : fmt::format("not ended after {:.3g} s", hang.seconds);
   text += fmt::format("; {} of {} workgroup{} ended", hang.groups_ended, hang.groups,
                       hang.groups == 1 ? " has" : "s have");
   if (hang.groups_not_begun)
-    text += fmt::format(", {} could not begin: there is no room beside those that wait",
+    text += fmt::format(", {} could not start: waiting workgroups occupy the GPU",
                         hang.groups_not_begun);
   return text;
 }

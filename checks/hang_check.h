@@ -115,7 +115,7 @@ bool mayBeWoken(const std::vector<WaitingWave> &waves);
 /// FADE_CHECK_PATIENCE (10 s if it is not set) and FADE_CHECK_TIMEOUT.
 HangLimits hangLimitsFromEnvironment();
 
-/// "nothing has moved for 10 s; 2 of 4 workgroups have ended".
+/// "no wave made progress for 10 s; 2 of 4 workgroups have ended".
 std::string summaryOf(const ObservedHang &hang);
 
 /// Ends the process as timeout(1) ends one that takes too long. What it has written to stdout is

@@ -139,8 +139,8 @@ bool crossesLanes(std::string_view name) {
   return false;
 }
 
-/// Of operands with several causes, the one that was born first; what was flushed or selected comes
-/// last.
+/// Of operands with several causes, the one that originates first; what was flushed or selected
+/// comes last.
 void keepFirst(uint32_t &cause, uint32_t other, const NanGroup &group) {
   const auto rank = [&](uint32_t c) { return std::pair(group.causes[c - 1].isWeak(), c); };
   if (!cause || rank(other) < rank(cause)) cause = other;
@@ -409,7 +409,7 @@ void NanValues::finishFloat(const ObservedWave &wave, NanGroup &group, const Rep
           const uint64_t bit = uint64_t{1} << lane;
           const bool had =
               kind.is_nan ? step_.had_nan & bit : (step_.had_nan | step_.had_inf) & bit;
-          // A NaN that is made of an infinity which may have been wanted is born.
+          // A NaN made of an infinity which may have been wanted originates here.
           const bool is_known = step_.cause[lane] && !group.causes[step_.cause[lane] - 1].is_flush;
           if (is_known && (had || !group.causes[step_.cause[lane] - 1].is_selected))
             cause = step_.cause[lane];

@@ -1,14 +1,14 @@
-// nan: where a NaN or an infinity is born that ends up in memory.
+// nan: where a NaN or an infinity originates that ends up in memory.
 //
 // Each instruction that computes floating-point values is looked at: a result that is NaN or
-// infinite though no operand is was born there. From then on it is followed, lane by lane, through
-// registers and LDS; what is computed from it belongs to the same cause, what is not selected or
-// overwritten is forgotten, and it is reported when a lane stores it to global memory. What was NaN
-// or infinite when it was loaded, and constants, are wanted, and nobody's cause; a NaN that is made
-// of wanted infinities (inf - inf) is born.
+// infinite though no operand is originates there. From then on it is followed, lane by lane,
+// through registers and LDS; what is computed from it belongs to the same cause, what is not
+// selected or overwritten is forgotten, and it is reported when a lane stores it to global memory.
+// What was NaN or infinite when it was loaded, and constants, are wanted, and nobody's cause; a NaN
+// that is made of wanted infinities (inf - inf) originates there, too.
 //
 // Library functions select constants where their operands are out of range (powf of a negative
-// number). Such a selection, by comparisons of finite values, is born, too; whether it is in a
+// number). Such a selection, by comparisons of finite values, is an origin, too; whether it is in a
 // library function is known when lines are looked up, and what is not, is dropped then.
 //
 // Denormals that are flushed (precision): a result of 0 that is none by the operands. Whether MODE

@@ -62,7 +62,7 @@ public:
     std::memcpy(&header, bytes_, sizeof header);
     if (header.magic != events::kMagic) return Error{path, "", 0, "is no file of host events"};
     if (header.version != events::kVersion || header.block_bytes != events::kBlockBytes)
-      return Error{path, "", 8, "is of another version of FADE"};
+      return Error{path, "", 8, "was written by another version of FADE"};
     events_.lost = header.lost;
     events_.monotonic_ns = header.monotonic_ns;
     events_.realtime_ns = header.realtime_ns;

@@ -393,7 +393,7 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
     const TriedOrders tried =
         tryOrders(options.capture, options.schedules, seedOf(options), options.timeout);
     if (tried.finding) run.findings.push_back(*tried.finding);
-    complain(fmt::format("check: {} orders tried, {} give another result{}", tried.tried,
+    complain(fmt::format("check: {} orders tried, {} give a different result{}", tried.tried,
                          tried.different,
                          tried.failed ? fmt::format(", {} failed", tried.failed) : ""));
   }

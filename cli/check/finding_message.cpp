@@ -117,7 +117,7 @@ std::string raceText(const FoundFinding &f) {
   if (problem == Problem::lanes)
     return fmt::format("two work-items of a wave store different values to {} at once", where);
   if (problem == Problem::lost_update)
-    return fmt::format("two work-items of a wave change {} at once: one of the updates is lost",
+    return fmt::format("two work-items of a wave update {} at once: one of the updates is lost",
                        where);
   const bool overlap = problem == Problem::overlap;
   return fmt::format("{} and {} of {} by different {}, and nothing orders them",
@@ -222,7 +222,7 @@ std::string messageOf(const FoundFinding &f) {
   const Place &p = f.raw.place;
   switch (static_cast<Problem>(f.raw.problem)) {
   case Problem::outside:
-    return fmt::format("{} at {:#x}, which is in no allocation", accessOf(p), f.raw.address);
+    return fmt::format("{} at {:#x}, outside of all allocations", accessOf(p), f.raw.address);
   case Problem::gap: return fmt::format("{}, {}", accessOf(p), relation(f));
   case Problem::freed:
     return fmt::format("{} in freed memory: {}", accessOf(p), allocationText(f.allocation));
@@ -233,15 +233,15 @@ std::string messageOf(const FoundFinding &f) {
     return fmt::format("{} at byte {} of private memory, of which a work-item has {}", accessOf(p),
                        grouped(f.raw.address), bytes(f.raw.limit));
   case Problem::arguments:
-    return fmt::format("{} behind the kernel's arguments, which are {}", accessOf(p),
+    return fmt::format("{} past the end of the kernel's arguments ({})", accessOf(p),
                        bytes(f.raw.limit));
   case Problem::read_only:
-    return fmt::format("{} at {:#x}, in memory that can only be read", accessOf(p), f.raw.address);
+    return fmt::format("{} at {:#x}, in read-only memory", accessOf(p), f.raw.address);
   case Problem::misaligned:
     return fmt::format("{} at {:#x}, which is not a multiple of {}", accessOf(p), f.raw.address,
                        p.size);
   case Problem::freed_twice:
-    return fmt::format("{} of memory that was freed before: {}", f.api,
+    return fmt::format("{} of memory that is already freed: {}", f.api,
                        allocationText(f.allocation));
   case Problem::uninitialized: return uninitialized(f);
   case Problem::race:
@@ -256,34 +256,34 @@ std::string messageOf(const FoundFinding &f) {
                        f.raw.limit);
   case Problem::inactive_lane:
     return fmt::format("the value of lane {} is used, {}", f.raw.limit,
-                       f.raw.waves != 0 ? "which is not active here"
-                                        : "which has no work-item: the wave is not full");
+                       f.raw.waves != 0 ? "but the lane is inactive here"
+                                        : "but the lane has no work-item: the wave is partial");
   case Problem::unwaited: return unwaitedText(f);
   case Problem::wait_states: return hazardText(f);
   case Problem::leak: return leakText(f);
   case Problem::nan_born:
   case Problem::infinity_born:
-    return fmt::format("{} is born: {}, and stored to {}",
-                       static_cast<Problem>(f.raw.problem) == Problem::nan_born ? "a NaN"
-                                                                                : "an infinity",
-                       f.rule, memoryText(f));
+    return fmt::format("{} {}{}, stored to {}",
+                       static_cast<Problem>(f.raw.problem) == Problem::nan_born ? "NaN"
+                                                                                : "infinity",
+                       f.raw.limit != 0 ? "" : "produced by ", f.rule, memoryText(f));
   case Problem::order:
     return f.raw.limit == 0
-               ? fmt::format("the result differs from the captured one even in the usual order: {}",
-                             f.kernel)
-               : fmt::format("{} of {} orders of waves and workgroups give another result: {}; "
+               ? fmt::format(
+                     "the result differs from the captured result even in the usual order: {}",
+                     f.kernel)
+               : fmt::format("{} of {} orders of waves and workgroups give a different result: {}; "
                              "seed {}, {} switch{}",
                              f.raw.count, f.raw.waves, f.kernel, f.raw.address, f.raw.limit,
                              f.raw.limit == 1 ? "" : "es");
   case Problem::overflow:
-    return fmt::format("a conversion overflows to infinity: {}, stored to {}", f.rule,
-                       memoryText(f));
+    return fmt::format("overflow to infinity in {}, stored to {}", f.rule, memoryText(f));
   case Problem::half_wave:
     return fmt::format("{} and {} of {} are in order only because both work-items are in one wave "
                        "of 64: with waves of 32 they race",
                        kindOf(f.raw.place), kindOf(f.raw.other), memoryText(f));
   case Problem::flushed:
-    return fmt::format("a denormal is flushed to 0: {}, and stored to {}", f.rule, memoryText(f));
+    return fmt::format("denormal result of {} flushed to 0, stored to {}", f.rule, memoryText(f));
   case Problem::copy_overlap:
   case Problem::unregistered:
   case Problem::freed_early:

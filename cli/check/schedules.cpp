@@ -28,7 +28,7 @@ Outcome runIn(const std::string &order, const std::string &capture, double timeo
   return end.exit_code == 0 ? Outcome::equal : Outcome::different;
 }
 
-/// The fewest switches of a seed that still give another result: found by halving.
+/// The fewest switches of a seed that still give a different result: found by halving.
 uint64_t shrink(uint64_t seed, const std::string &capture, double timeout) {
   constexpr uint64_t most = uint64_t{1} << 40;
   const auto differs = [&](uint64_t switches) {
@@ -129,10 +129,11 @@ std::vector<FoundFinding> tryOrdersOf(const OrdersOfApplication &wanted) {
     else
       fs::remove_all(capture, error);
   }
-  std::string said = fmt::format(
-      "check: {} dispatch{} captured in a second run ({:.1f} MB), {} orders tried, {} give another "
-      "result",
-      captures.size(), captures.size() == 1 ? "" : "es", megabytes, tried, different);
+  std::string said =
+      fmt::format("check: {} dispatch{} captured in a second run ({:.1f} MB), {} orders tried, {} "
+                  "give a different "
+                  "result",
+                  captures.size(), captures.size() == 1 ? "" : "es", megabytes, tried, different);
   if (failed) said += fmt::format(", {} failed", failed);
   if (tried < wanted.count * captures.size())
     said += fmt::format("; {} were skipped after the limit of ten minutes",

@@ -128,7 +128,7 @@ Status EventStream::readHeader() {
     return Error{path_, "", 0, "is too short for a file of host events"};
   if (header.magic != events::kMagic) return Error{path_, "", 0, "is no file of host events"};
   if (header.version != events::kVersion || header.block_bytes != events::kBlockBytes)
-    return Error{path_, "", 8, "is of another version of FADE"};
+    return Error{path_, "", 8, "was written by another version of FADE"};
   facts_.lost = header.lost;
   facts_.monotonic_ns = header.monotonic_ns;
   facts_.realtime_ns = header.realtime_ns;

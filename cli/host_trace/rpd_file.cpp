@@ -466,7 +466,7 @@ Status writeRpd(const EventSource &events, const std::string &path, RpdVersion v
     removeSession(database, version, session);
   if (taken < 0) {
     database.execute("ROLLBACK");
-    return Error{path, "", 0, "its number of sessions makes no sense: nothing can be added to it"};
+    return Error{path, "", 0, "its number of sessions is invalid: nothing can be added to it"};
   }
   declareReferences(database, version);
   Status read = Done{};

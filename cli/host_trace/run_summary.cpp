@@ -282,7 +282,7 @@ Result<std::vector<ProcessSummary>> readSummaries(std::istream &file, const std:
       const std::string type = json.value("type", "");
       if (type == "summary") {
         if (json.value("version", 0) != 1)
-          return Error{name, "", offset, "is of another version of FADE"};
+          return Error{name, "", offset, "was written by another version of FADE"};
         summaries.push_back(summaryIn(json));
         continue;
       }

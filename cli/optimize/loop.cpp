@@ -353,8 +353,8 @@ bool OptimizeLoop::finish() {
   const bool is_interrupted = supervisedStoppedBy() != 0;
   const bool is_changed = contentsOf(options_.source) != original_; // somebody works on it
   if (is_changed)
-    complain(
-        fmt::format("optimize: {} was changed meanwhile and is not overwritten", options_.source));
+    complain(fmt::format("optimize: {} was changed by someone else and is not overwritten",
+                         options_.source));
   if (accepted_ != 0 && options_.apply && !is_interrupted && !is_changed) {
     is_applied = writeFile(options_.source, best_.source);
     if (!is_applied && contentsOf(options_.source) != original_) // not half of it

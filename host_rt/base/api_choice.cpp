@@ -39,13 +39,13 @@ Result<ApiChoice> ApiChoice::parse(std::string_view text) {
             return expression.isIn(function.name);
           }))
         return Error::of(
-            fmt::format("no function of HIP matches '{}', and it is none of the groups "
+            fmt::format("no HIP function matches '{}', and it is not one of the groups "
                         "all, {}{}",
                         word, fmt::join(groups, ", "), suggestion(word, groups)));
     }
   }
   if (!choice.is_all_ && choice.groups_.empty() && choice.expressions_.empty())
-    return Error::of("it names no functions");
+    return Error::of("it matches no function");
   return choice;
 }
 

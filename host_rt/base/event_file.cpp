@@ -67,9 +67,9 @@ Status prepareHeader(int fd, const std::string &path) {
     return Done{};
   }
   if (pread(fd, &header, sizeof header, 0) != sizeof header || header.magic != events::kMagic)
-    return Error{path, "", 0, "contains something other than host events"};
+    return Error{path, "", 0, "contains data other than host events"};
   if (header.version != events::kVersion || header.block_bytes != kBlockBytes)
-    return Error{path, "", 0, "is of another version of FADE"};
+    return Error{path, "", 0, "was written by another version of FADE"};
   return Done{};
 }
 

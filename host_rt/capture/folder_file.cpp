@@ -59,7 +59,8 @@ Status FolderFile::read(std::span<uint8_t> to, uint64_t offset) const {
     const ssize_t n = pread(fd_, to.data(), to.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0)
-      return Error{path_, "", offset, n < 0 ? std::strerror(errno) : "it got shorter meanwhile"};
+      return Error{path_, "", offset,
+                   n < 0 ? std::strerror(errno) : "it became shorter while it was read"};
     to = to.subspan(static_cast<std::size_t>(n));
     offset += static_cast<uint64_t>(n);
   }

@@ -55,7 +55,7 @@ public:
     for (std::size_t i = 0; i < 3; ++i) {
       if (!value[i].is_number_unsigned() || value[i].get<uint64_t>() > UINT32_MAX ||
           value[i].get<uint64_t>() == 0)
-        fail(key, "has something else than numbers from 1 on");
+        fail(key, "has values other than positive numbers");
       all[i] = value[i].get<uint32_t>();
     }
     return all;

@@ -112,7 +112,7 @@ Status PerfLabCapture::readMemory() {
     if (list == json.end() || !list->is_array()) JsonFields::fail("regions", "is not a list");
     if (list->size() > kMostAllocations) JsonFields::fail("regions", "has too many of them");
     for (const Json &each : *list) {
-      if (!each.is_object()) JsonFields::fail("regions", "has something else than objects");
+      if (!each.is_object()) JsonFields::fail("regions", "has values other than objects");
       const JsonFields line(each);
       const Memory memory{line.number("base", kEndOfAddresses),
                           line.number("size", kEndOfAddresses)};

@@ -94,7 +94,7 @@ Status Reader::checkRuns(const std::vector<Run> &runs, std::size_t region, State
     if (run.kind > Run::kAbsent || run.count == 0 || count > pages ||
         (run.kind == Run::kSame && state == State::before) ||
         (stored != 0 && (run.first >= stored_ || stored > stored_ - run.first)))
-      return wrong(kIndexFile, fmt::format("a run of region {} makes no sense", region));
+      return wrong(kIndexFile, fmt::format("a run of region {} is invalid", region));
   }
   if (count != pages && !(state == State::after && runs.empty()))
     return wrong(kIndexFile,
@@ -121,15 +121,15 @@ Status Reader::readIndex() {
   if (!cursor.take(magic) || std::memcmp(magic, "FADEPIDX", 8) != 0 || !cursor.take(version) ||
       version != kVersion || !cursor.take(page_size) || page_size != kPageSize ||
       !cursor.take(stored_) || !cursor.take(blocks))
-    return wrong(kIndexFile, "it does not begin as an index of this version does");
+    return wrong(kIndexFile, "it does not begin like an index of this version");
   std::vector<uint32_t> sizes;
   if (stored_ > UINT32_MAX || blocks != (stored_ + kPagesPerBlock - 1) / kPagesPerBlock ||
       !cursor.take(sizes, blocks))
-    return wrong(kIndexFile, "the number of its blocks makes no sense");
+    return wrong(kIndexFile, "its number of blocks is invalid");
   blocks_.push_back(0);
   for (const uint32_t block : sizes) {
     if (block == 0 || block > ZSTD_compressBound(kUnpackedBlock))
-      return wrong(kIndexFile, "the size of a block makes no sense");
+      return wrong(kIndexFile, "the size of a block is invalid");
     blocks_.push_back(blocks_.back() + block);
   }
   sizes_.stored = stored_;
@@ -144,7 +144,7 @@ Status Reader::readIndex() {
       if (Status checked = checkRuns(layout[i], i, state); !checked) return checked;
     }
   }
-  if (!cursor.isAtEnd()) return wrong(kIndexFile, "there is more in it than there should be");
+  if (!cursor.isAtEnd()) return wrong(kIndexFile, "it has more data than its index says");
   sizes_.on_disk += packed->size();
   return Done();
 }
@@ -154,7 +154,7 @@ Status Reader::openPages() {
   if (!file) return std::move(file).error();
   pages_ = std::move(*file);
   if (pages_.size() != blocks_.back() || blocks_.back() != manifest_.pages_bytes)
-    return wrong(kPagesFile, "it is not as long as the index says");
+    return wrong(kPagesFile, "its length is not the one in the index");
   sizes_.on_disk += blocks_.back();
   context_ = ZSTD_createDCtx();
   if (!context_) return wrong(kPagesFile, "no memory to decompress with");

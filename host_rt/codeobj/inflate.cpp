@@ -26,7 +26,7 @@ Error tooLarge(uint64_t offset, uint64_t limit) {
 
 Inflated inflateZlib(ByteView compressed, uint64_t limit) {
   z_stream stream{};
-  if (inflateInit(&stream) != Z_OK) return Error{"", "", 0, "zlib cannot start"};
+  if (inflateInit(&stream) != Z_OK) return Error{"", "", 0, "zlib cannot be initialized"};
   std::unique_ptr<z_stream, int (*)(z_stream *)> cleanup(&stream, inflateEnd);
   std::vector<uint8_t> out;
   std::size_t used = 0, made = 0;
@@ -55,7 +55,7 @@ Inflated inflateZlib(ByteView compressed, uint64_t limit) {
 Inflated inflateZstd(ByteView compressed, uint64_t limit) {
   std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx *)> context(ZSTD_createDCtx(),
                                                                    ZSTD_freeDCtx);
-  if (!context) return Error{"", "", 0, "zstd cannot start"};
+  if (!context) return Error{"", "", 0, "zstd cannot be initialized"};
   std::vector<uint8_t> out;
   std::size_t made = 0;
   ZSTD_inBuffer input{compressed.data(), compressed.size(), 0};

@@ -77,7 +77,7 @@ Result<KernargLayout> KernargLayout::from(const KernelMetadata &metadata) {
   layout.alignment = std::max(metadata.kernarg_segment_align, 8u);
   layout.static_lds = metadata.group_segment_fixed_size;
   if (layout.size > kLargestBlock)
-    return fail(fmt::format("a block of {} bytes is too large to be true", layout.size));
+    return fail(fmt::format("a block of {} bytes is too large", layout.size));
   std::vector<std::pair<uint64_t, uint64_t>> extents;
   for (const KernelArg &arg : metadata.args) {
     uint64_t end = uint64_t(arg.offset) + arg.size;

@@ -47,7 +47,7 @@ void ReplacementPlanner::plan(KernelEntry &kernel) {
 }
 
 const ReplacementPlan &ReplacementPlanner::planOf(const KernelEntry &kernel) {
-  static const auto *none = new ReplacementPlan{{}, "what runs instead could not be found out"};
+  static const auto *none = new ReplacementPlan{{}, "the replacement could not be identified"};
   const ReplacementPlan *plan = kernel.plan.load(std::memory_order_acquire);
   return plan ? *plan : *none;
 }

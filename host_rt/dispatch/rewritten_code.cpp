@@ -68,7 +68,7 @@ Result<RewrittenCode::Answer> RewrittenCode::ask(const std::string &what, const 
                                                  const std::string &output) const {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
-    return Error::of(fmt::format("no pipe: {}", std::strerror(errno)));
+    return Error::of(fmt::format("cannot create a pipe: {}", std::strerror(errno)));
   pid_t pid = 0;
   std::vector<std::string> words = {program_, what, "--object", input, output};
   if (!kernels_.empty()) words.push_back(kernels_);
@@ -98,7 +98,7 @@ Result<RewrittenCode::Answer> RewrittenCode::ask(const std::string &what, const 
     if (n < 0 || answer.text.size() > kLongestAnswer) {
       // Its end of the pipe is open, so that it lives, and the number is still its own.
       kill(pid, SIGKILL);
-      problem = fmt::format("fade-rewrite did not go on for {} s",
+      problem = fmt::format("fade-rewrite made no progress for {} s",
                             std::chrono::duration_cast<std::chrono::seconds>(patience_).count());
       break;
     }

@@ -230,7 +230,7 @@ Status openRecorder(const std::string &path, ChildsFile childs) {
   if (shared.load(std::memory_order_acquire)) return Done{};
   auto all = std::make_unique<Shared>();
   if (const int error = pthread_key_create(&all->at_thread_end, onThreadEnd))
-    return Error::of(std::string("no key for threads: ") + std::strerror(error));
+    return Error::of(std::string("cannot create thread-specific storage: ") + std::strerror(error));
   if (Status opened = all->file.open(path); !opened) return opened;
   said_before = takeSwitch(*all, 0);
   all->childs_file = childs;

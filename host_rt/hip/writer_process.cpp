@@ -63,7 +63,7 @@ Status startWriter(const WriterChoice &choice) {
   if (access(program.c_str(), X_OK) != 0) return Error{program, "", 0, std::strerror(errno)};
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return Error::of(std::string("no pair of sockets: ") + std::strerror(errno));
+    return Error::of(std::string("cannot create a pair of sockets: ") + std::strerror(errno));
   for (int &end : ends)
     if (const int moved = fcntl(end, F_DUPFD_CLOEXEC, kSocketsFrom); moved >= 0) {
       ::close(end);

@@ -22,7 +22,7 @@ std::vector<std::string> reasonsOf(uint32_t mask) {
       {{1u << 0, "page not present"},
        {1u << 1, "read only"},
        {1u << 2, "not executable"},
-       {1u << 3, "memory of the host only"},
+       {1u << 3, "host memory only"},
        {1u << 4, "ECC error of device memory"},
        {1u << 5, "the address is not exact"},
        {1u << 6, "ECC error of a cache"},

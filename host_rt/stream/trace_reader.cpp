@@ -254,7 +254,7 @@ const char *Replay::fill(DispatchRecord &record, trace::Reader &in) {
     record.setKernel(kernel);
     record.setVariant(std::make_shared<std::string>(std::move(*variant)));
   } else if (fields->kernel != record.kernel->id() || !instrumented) {
-    return "the end of another dispatch than the one that began";
+    return "the end of a dispatch other than the one that began";
   }
   d.flags = fields->flags;
   d.id = fields->id;

@@ -6,10 +6,10 @@
 namespace {
 
 CASE(product, (float *out, const float *in, float by)) {
-  out[threadIdx.x] = in[threadIdx.x] * by; // finds: precision says: a denormal is flushed to 0: v_mul_f32
+  out[threadIdx.x] = in[threadIdx.x] * by; // finds: precision says: denormal result of v_mul_f32
 }
 CASE(difference, (float *out, const float *in, float other)) {
-  out[threadIdx.x] = in[threadIdx.x] - other; // finds: precision says: flushed to 0: v_sub
+  out[threadIdx.x] = in[threadIdx.x] - other; // finds: precision says: denormal result of v_sub
 }
 // The operand is denormal, the result would not be.
 CASE(scaled, (float *out, const float *in, float by)) {

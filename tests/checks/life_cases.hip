@@ -7,7 +7,7 @@ template <bool broken> void run_twice() {
   HIP(hipMalloc(&p, 4000));
   HIP(hipMemset(p, 0, 4000));
   HIP(hipFree(p));
-  if (broken) (void)hipFree(p); // finds: memory says: hipFree of memory that was freed before
+  if (broken) (void)hipFree(p); // finds: memory says: hipFree of memory that is already freed
   HIP(hipFree(nullptr));
   float *pinned;
   HIP(hipHostMalloc(reinterpret_cast<void **>(&pinned), 4096, 0));
@@ -62,7 +62,7 @@ template <bool broken> void run_managed() {
   if (!broken) return;
   use_managed<broken><<<1, 64>>>(p);
   finish();
-  (void)hipFree(p); // finds: memory says: hipFree of memory that was freed before
+  (void)hipFree(p); // finds: memory says: hipFree of memory that is already freed
   (void)hipGetLastError();
 }
 

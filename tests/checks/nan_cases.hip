@@ -1,4 +1,4 @@
-// Kernels in which a NaN or an infinity is born, and twins in which none is, or none is kept.
+// Kernels that produce a NaN or an infinity, and twins that produce none, or keep none.
 #include "cases.h"
 
 #include <hip/hip_fp16.h>
@@ -17,7 +17,7 @@ CASE(mean, (float *out, const float *in, const int *counts)) {
   out[threadIdx.x] = sum / (float)n; // finds: nan says: of 0, 0
 }
 
-// The result is used a few lines later; it is born here.
+// The result is used a few lines later; it is produced here.
 CASE(root, (float *out, const float *in)) {
   const float x = in[threadIdx.x] - (broken ? 2.0f : 0.0f);
   const float r = __builtin_amdgcn_rsqf(x); // finds: nan says: v_rsq_f32 of -1
@@ -28,7 +28,7 @@ CASE(root, (float *out, const float *in)) {
 // Two infinities that were wanted make a NaN.
 CASE(difference, (float *out, const float *limits)) {
   const float low = limits[threadIdx.x / 64], high = broken ? low : 1.0f;
-  out[threadIdx.x] = low - high; // finds: nan says: a NaN is born
+  out[threadIdx.x] = low - high; // finds: nan says: NaN produced by
 }
 
 // Both sides of a division are NaN: the one that came first is the cause.
@@ -36,7 +36,7 @@ CASE(softmax, (float *out, const float *in, int n)) {
   float most = -INFINITY, sum = 1;
   for (int i = 0; i < n; i++) most = fmaxf(most, in[i] * 1.0f);
   for (int i = 0; i < n; i++)
-    sum += in[i] - most; // finds: nan says: a NaN is born
+    sum += in[i] - most; // finds: nan says: NaN produced by
   for (int i = 0; i < n; i++) {
     asm volatile("" : "+v"(most));
     out[threadIdx.x] = (in[i] - most) / sum;
@@ -47,7 +47,7 @@ CASE(softmax, (float *out, const float *in, int n)) {
 CASE(through_lds, (float *out, const float *in)) {
   __shared__ float row[64];
   const float x = in[threadIdx.x] * (broken ? 3e38f : 1.0f);
-  row[threadIdx.x] = x * 10.0f; // finds: nan says: an infinity is born
+  row[threadIdx.x] = x * 10.0f; // finds: nan says: infinity produced by
   __syncthreads();
   out[threadIdx.x] = row[63 - threadIdx.x];
 }
@@ -56,7 +56,7 @@ CASE(through_lds, (float *out, const float *in)) {
 CASE(through_private, (float *out, const float *in)) {
   volatile float kept[4];
   const float x = in[threadIdx.x] * (broken ? 3e38f : 1.0f);
-  kept[threadIdx.x & 3] = x * 10.0f; // finds: nan says: an infinity is born
+  kept[threadIdx.x & 3] = x * 10.0f; // finds: nan says: infinity produced by
   out[threadIdx.x] = kept[threadIdx.x & 3];
 }
 
@@ -102,7 +102,7 @@ CASE(integers, (int *out, const int *in, int by)) {
 // Born in one lane, handed to the next by DPP.
 CASE(through_dpp, (float *out, const float *in)) {
   const float x = in[threadIdx.x] * (broken ? 3e38f : 1.0f);
-  const float large = x * 10.0f; // finds: nan says: an infinity is born: v_mul_f32
+  const float large = x * 10.0f; // finds: nan says: infinity produced by v_mul_f32
   const int moved = __builtin_amdgcn_update_dpp(0, __builtin_bit_cast(int, large), 0xb1, 0xf, 0xf, false);
   out[threadIdx.x] = __builtin_bit_cast(float, moved);
 }
@@ -110,12 +110,12 @@ CASE(through_dpp, (float *out, const float *in)) {
 // Through a scalar register: the value of the first lane.
 CASE(through_scalar, (float *out, const float *in)) {
   const float x = in[threadIdx.x] * (broken ? 3e38f : 1.0f);
-  const float large = x * 10.0f; // finds: nan says: an infinity is born: v_mul_f32
+  const float large = x * 10.0f; // finds: nan says: infinity produced by v_mul_f32
   const int first = __builtin_amdgcn_readfirstlane(__builtin_bit_cast(int, large));
   out[threadIdx.x] = __builtin_bit_cast(float, first);
 }
 
-// The sum of an atomic: what is added is born before it.
+// The sum of an atomic: what is added is produced before it.
 CASE(added, (float *out, const float *in)) {
   const float x = in[threadIdx.x] - (broken ? 2.0f : 0.0f);
   const float root = __builtin_amdgcn_sqrtf(x); // finds: nan says: v_sqrt_f32 of -1
@@ -128,7 +128,7 @@ CASE(matrix, (float *out, const float *in)) {
   typedef float Sums __attribute__((ext_vector_type(4)));
   const float x = in[threadIdx.x] * (broken ? 1e38f : 1.0f);
   Sums sums{};
-  sums = __builtin_amdgcn_mfma_f32_16x16x4f32(x, x, sums, 0, 0, 0); // finds: nan on gfx9 says: an infinity is born: v_mfma_f32_16x16x4
+  sums = __builtin_amdgcn_mfma_f32_16x16x4f32(x, x, sums, 0, 0, 0); // finds: nan on gfx9 says: infinity produced by v_mfma_f32_16x16x4
   out[threadIdx.x] = sums[0];
 #endif
 }
@@ -145,7 +145,7 @@ CASE(narrow_matrix, (float *out, const float *in)) {
   const short one = __builtin_bit_cast(int, in[threadIdx.x] * (broken ? 1e38f : 1.0f)) >> 16;
   Sums sums{};
   const Brains ones = one;
-  sums = MULTIPLY(ones, ones, sums, 0, 0, 0); // finds: nan on gfx9 says: an infinity is born: v_mfma_f32_16x16x
+  sums = MULTIPLY(ones, ones, sums, 0, 0, 0); // finds: nan on gfx9 says: infinity produced by v_mfma_f32_16x16x
   out[threadIdx.x] = sums[0];
 #endif
 }
@@ -156,15 +156,15 @@ CASE(denormals, (float *out, const float *in, float by)) { out[threadIdx.x] = in
 // Library functions select constants where an operand is out of range.
 CASE(power, (float *out, const float *in)) {
   const float x = in[threadIdx.x] - (broken ? 2.0f : 0.0f);
-  out[threadIdx.x] = powf(x, 1.5f); // finds: nan says: a NaN is born
+  out[threadIdx.x] = powf(x, 1.5f); // finds: nan says: NaN returned by
 }
 CASE(logarithm, (double *out, const double *in)) {
   const double x = in[threadIdx.x] - (broken ? 2.0 : 0.0);
-  out[threadIdx.x] = log(x); // finds: nan says: a NaN is born
+  out[threadIdx.x] = log(x); // finds: nan says: NaN returned by
 }
 CASE(hyperbolic, (float *out, const float *in)) {
   const float x = in[threadIdx.x] * (broken ? 1000.0f : 1.0f);
-  out[threadIdx.x] = sinhf(x); // finds: nan says: an infinity is born
+  out[threadIdx.x] = sinhf(x); // finds: nan says: infinity returned by
 }
 // What was infinite or NaN before goes in, and comes out. Within, infinities are subtracted.
 CASE(through_functions, (float *out, const float *limits)) {

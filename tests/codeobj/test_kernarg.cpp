@@ -268,7 +268,7 @@ TEST(Kernarg, RefusesMetadataThatContradictsItself) {
             "two arguments share the byte at 4");
   EXPECT_EQ(problem(made(16, {{0, 8, "hidden_queue_ptr"}, {8, 8, "by_value"}})),
             "hidden_queue_ptr at 0 is before an explicit argument");
-  EXPECT_EQ(problem(made(0x7fffffff, {})), "a block of 2147483647 bytes is too large to be true");
+  EXPECT_EQ(problem(made(0x7fffffff, {})), "a block of 2147483647 bytes is too large");
   EXPECT_EQ(problem(made(16, {{0xfffffff8, 16, "by_value"}})),
             "by_value of 16 bytes at 4294967288 is outside the block of 16 bytes");
 }

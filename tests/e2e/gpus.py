@@ -73,7 +73,7 @@ class Tests(fade.Test):
     def test_an_infinity_of_the_unit_that_computes_what_is_the_same_for_all_lanes_is_found(self):
         result = self.check("overflow", code=9, checks="nan")
         unit = "s" if HAS_SCALAR_FLOATS else "v"
-        self.assertRegex(result.stdout + result.stderr, rf"nan: an infinity is born: {unit}_\w+_f32\w* of 3e\+30, 3e\+30.*, and stored to byte 0 of allocation")
+        self.assertRegex(result.stdout + result.stderr, rf"nan: infinity produced by {unit}_\w+_f32\w* of 3e\+30, 3e\+30.*, stored to byte 0 of allocation")
         self.assertIn("no findings", self.check("scaled", code=0, checks="nan").stderr)
 
     def test_captures_replay_the_same(self):

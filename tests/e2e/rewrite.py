@@ -467,7 +467,7 @@ class Tests(reports.Test):
         self.run_with_helper("kill -9 $$\n", "fade: --observe rewrite: fade-rewrite failed for .*: kernels run as they are")
 
     def test_a_helper_that_hangs_is_ended(self):
-        self.run_with_helper("exec sleep 1000\n", r"fade: --observe rewrite: fade-rewrite did not go on for \d+ s: kernels run as they are",
+        self.run_with_helper("exec sleep 1000\n", r"fade: --observe rewrite: fade-rewrite made no progress for \d+ s: kernels run as they are",
                              FADE_PATIENCE="0.01")
 
     def test_a_helper_that_is_missing_changes_nothing(self):

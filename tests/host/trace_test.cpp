@@ -258,10 +258,10 @@ TEST_F(TraceTest, WhatContradictsItselfIsRefusedAndSaysWhy) {
   chunks = whole;
   at = find(chunks, Kind::end);
   at->write(offsetof(DispatchFields, flags), uint32_t{0});
-  expectRefused(chunks, "the end of another dispatch than the one that began");
+  expectRefused(chunks, "the end of a dispatch other than the one that began");
   at->write(offsetof(DispatchFields, flags), uint32_t{FADE_DISPATCH_INSTRUMENTED});
   at->write(offsetof(DispatchFields, kernel), uint32_t{5});
-  expectRefused(chunks, "the end of another dispatch than the one that began");
+  expectRefused(chunks, "the end of a dispatch other than the one that began");
 
   chunks = whole;
   find(chunks, Kind::end)->write(offsetof(DispatchFields, end_ns), uint64_t{1});
