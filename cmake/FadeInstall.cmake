@@ -1,7 +1,7 @@
 # The install tree, and the package that `cpack` makes of it; each room installs its own libraries. The tree can be moved: everything finds its neighbours by its own place.
 #   bin/fadeprobe   lib/libfade.so, libfadecheck.so, libfadegpu*.so, libfadeinstr-<LLVM>.so   lib/fade/ (handlers)   include/fade/
 #   lib/glibc-hwcaps/*/libfadegpu-core.so (x86-64)
-#   lib/cmake/Fade/ (find_package)   share/man, share/bash-completion, share/zsh, share/doc/fade
+#   lib/cmake/Fade/ (find_package)   share/man, share/bash-completion, share/zsh, share/doc/fade   share/fade/examples
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -23,6 +23,8 @@ install(FILES cli/completions/_fadeprobe DESTINATION ${CMAKE_INSTALL_DATADIR}/zs
 configure_file(python/fade/_version.py.in ${CMAKE_BINARY_DIR}/package/_version.py @ONLY)
 install(DIRECTORY python/ DESTINATION ${CMAKE_INSTALL_DATADIR}/fade/python FILES_MATCHING PATTERN "*.py" PATTERN __pycache__ EXCLUDE)
 install(FILES ${CMAKE_BINARY_DIR}/package/_version.py DESTINATION ${CMAKE_INSTALL_DATADIR}/fade/python/fade)
+# Not with the documentation, which many small systems leave out.
+install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/fade/examples REGEX "/examples/CMakeLists.txt$" EXCLUDE PATTERN __pycache__ EXCLUDE)
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png")
 
@@ -37,4 +39,6 @@ set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # Applications bring their own HIP; disassembly uses comgr when it is there.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libamdhip64-5 | libamdhip64-6 | libamdhip64-7, libamd-comgr2 | libamd-comgr3, clang-19, clang-tools-19, lld-19, llvm-19, rocm-device-libs")
+# What compiling HIP programs needs as well.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libamdhip64-dev, libhsa-runtime-dev, libstdc++-12-dev | libstdc++-13-dev")
 include(CPack)

@@ -7,7 +7,7 @@ template <bool broken> __global__ void other_half(const int *in, int *out) {
   const int mine = in[threadIdx.x];
   int sum = mine;
   if (lane < half) {
-    const int other = broken ? __shfl(mine, lane + half) : in[threadIdx.x + half]; // finds: sync says: not active here
+    const int other = broken ? __shfl(mine, lane + half) : in[threadIdx.x + half]; // finds: sync says: inactive here
     sum = mine + other;
   }
   out[threadIdx.x] = sum;

@@ -70,7 +70,8 @@ class Install(unittest.TestCase):
                         r"lib/.*libfadeinstr\.so", r"lib/.*libfadeinstr-19\.so", r"lib/.*fade/libHeatmap\.so",
                         r"lib/.*fade/libMemoryAnalysis\.so", r"lib/.*fade/libMessageLogger\.so",
                         r"lib/.*fade/libBlockCounts\.so", r"include/fade/handler\.h", r"include/fade/message\.h", r"include/fade/observer\.h",
-                        r"lib/.*cmake/Fade/FadeConfig\.cmake", r"share/man/man1/fadeprobe\.1", r"share/fade/doctor/rules/driver\.json",
+                        r"lib/.*cmake/Fade/FadeConfig\.cmake", r"share/man/man1/fadeprobe\.1", r"share/fade/doctor/rules/driver\.json", r"share/fade/examples/transpose/transpose\.hip", r"share/fade/examples/common/check\.h",
+                        r"share/fade/examples/handler/CMakeLists\.txt",
                         r"share/bash-completion/completions/fadeprobe", r"share/zsh/vendor-completions/_fadeprobe"):
             self.assertTrue(any(re.fullmatch(pattern, name) for name in files), f"{pattern} in {sorted(files)}")
 
