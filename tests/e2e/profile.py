@@ -140,7 +140,24 @@ class Tests(fade.Test):
         sets = turns["workgroups"] * 256 // 32 * 12
         self.assertTrue(27 * sets <= turns["lds_conflicts"] <= 28 * sets, turns)
         self.assertIn("several copies", known["lds_skewed"]["try_first"])
+        self.every = kernels
         return {name: x["profile"] for name, x in kernels.items()}
+
+    def check_sample(self):
+        """Of the last run, whose kernels were all recorded, a sample: what is said of the kernels is the same."""
+        self.assertNotIn("Sampled: ", self.text)
+        shutil.rmtree(self.path("out"))
+        sample = self.profile([program("classes")], "--gpu", GPU)
+        self.assertRegex(self.text, r"Sampled: \d+ of \d+ workgroups were recorded, in \d+ of \d+ dispatches; --exact records all; numbers are scaled to all, sums to within \d+ % \(one standard error")
+        self.assertEqual(set(sample), set(self.every))
+        for name, one in self.every.items():
+            if not one["profile"]["counted"]:
+                continue
+            with self.subTest(name):
+                # Their workgroups are alike.
+                self.assertEqual(sample[name]["profile"]["metrics"]["workgroups"], one["profile"]["metrics"]["workgroups"])
+                self.assertAlmostEqual(sample[name]["profile"]["metrics"]["instructions"] / one["profile"]["metrics"]["instructions"], 1, delta=0.02)
+                self.assertEqual(sample[name]["analysis"]["class"], one["analysis"]["class"])
 
     def check_counts(self, kernels, lanes):
         """Operations and bytes of kernels, worked out by hand from classes.hip."""
@@ -172,7 +189,7 @@ class Tests(fade.Test):
             matrix = n("compute_matrix") // 64 * 20 * 2 * 32 * 32 * 2
             self.assertEqual(flops("compute_matrix"), {"all": matrix, "f32": matrix, "matrix": matrix})
 
-    def test_kernels_are_in_the_class_they_were_made_for(self):
+    def test_kernels_are_in_the_class_they_were_made_for_and_a_sample_is_counted_unless_all_are_wanted(self):
         kernels = self.check_classes(GPU)
         self.check_counts(kernels, LANES)
         self.assertIn("times are modeled for AMD", self.text)
@@ -187,6 +204,7 @@ class Tests(fade.Test):
         self.assertEqual(len(waits), 1, chase["instructions"])
         loads = [x["address"] for x in chase["instructions"] if x["text"].startswith("global_load")]
         self.assertIn(waits[0]["waits_for"], loads)
+        self.check_sample()
 
     @unittest.skipIf(fade.SUFFIX, "there each GPU has a run of its own")
     def test_kernels_are_in_the_class_they_were_made_for_on_rdna(self):
@@ -559,25 +577,6 @@ class Tests(fade.Test):
                 sampled += summary["workgroups_recorded"] < summary["workgroups"]
                 self.assertEqual(some, every)
         self.assertGreaterEqual(sampled, 2)
-
-    def test_a_sample_of_large_dispatches_is_counted_unless_all_are_wanted(self):
-        kernels = {}
-        for options in ((), ("--exact",)):
-            shutil.rmtree(self.path("out"), ignore_errors=True)
-            kernels[options] = self.profile([program("classes")], *options)
-            self.assertEqual("Sampled: " in self.text, options == (), self.text)
-            if options == ():
-                self.assertRegex(self.text, r"Sampled: \d+ of \d+ workgroups were recorded, in \d+ of \d+ dispatches; --exact records all; numbers are scaled to all, sums to within \d+ % \(one standard error")
-        sample, every = kernels[()], kernels[("--exact",)]
-        self.assertEqual(set(sample), set(every))
-        for name, one in every.items():
-            if not one["profile"]["counted"]:
-                continue
-            with self.subTest(name):
-                # Their workgroups are alike.
-                self.assertEqual(sample[name]["profile"]["metrics"]["workgroups"], one["profile"]["metrics"]["workgroups"])
-                self.assertAlmostEqual(sample[name]["profile"]["metrics"]["instructions"] / one["profile"]["metrics"]["instructions"], 1, delta=0.02)
-                self.assertEqual(sample[name]["analysis"]["class"], one["analysis"]["class"])
 
     def thread_trace(self):
         """A folder as rocprofv3 --att leaves it: a load, a wait for it, and two waves. Returns its files."""
