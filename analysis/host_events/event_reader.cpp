@@ -157,9 +157,9 @@ HostEvents HostEvents::withoutEvents() const {
 }
 
 void HostEvents::index() {
-  by_position_.clear();
+  by_position_ = PositionIndex(calls.size());
   for (std::size_t i = 0; i < calls.size(); ++i)
-    by_position_[calls[i].position] = static_cast<uint32_t>(i);
+    by_position_.set(calls[i].position, static_cast<uint32_t>(i));
 }
 
 bool HostEvents::isInSoftware() const {
@@ -172,9 +172,7 @@ std::string_view HostEvents::aboutTimes() const {
 }
 
 std::optional<std::size_t> HostEvents::callAt(uint64_t position) const {
-  const auto at = by_position_.find(position);
-  if (at == by_position_.end()) return std::nullopt;
-  return at->second;
+  return by_position_.find(position);
 }
 
 std::string_view HostEvents::textOf(uint32_t pid, uint64_t id) const {

@@ -4,6 +4,7 @@
 // before it is used; what makes no sense is left out and counted.
 #pragma once
 
+#include "analysis/host_events/position_index.h"
 #include "base/result.h"
 #include "fade/hip_api.h"
 #include "fade/host_events.h"
@@ -163,7 +164,7 @@ public:
 private:
   class Reader;
   std::shared_ptr<const char> bytes_; ///< the file: texts and words are there
-  std::unordered_map<uint64_t, uint32_t> by_position_;
+  PositionIndex by_position_;
 };
 
 /// What all that shows times of the software GPU says of them.

@@ -184,10 +184,12 @@ bool isLaunch(const Call &call) {
           function.find("HostFunc") == function.npos);
 }
 
-LaunchedKernels::LaunchedKernels(const HostEvents &events) : events_(events) {
+LaunchedKernels::LaunchedKernels(const HostEvents &events)
+    : events_(events), first_(events.calls.size(), nullptr) {
   for (const Operation &operation : events.operations) {
-    const auto call = events.callAt(operation.event.call);
-    if (operation.isKernel() && call) first_.try_emplace(*call, &operation);
+    if (!operation.isKernel()) continue;
+    if (const auto call = events.callAt(operation.event.call); call && !first_[*call])
+      first_[*call] = &operation;
   }
 }
 
@@ -195,28 +197,27 @@ std::string LaunchedKernels::nameOf(std::size_t index) const {
   const Call &call = events_.calls[index];
   if (!isLaunch(call) || call.isNameOnly() || std::string_view(call.function->group) == "graph")
     return "";
-  if (const auto at = first_.find(index); at != first_.end())
-    return std::string(events_.textOf(at->second->pid, at->second->event.name));
+  if (const Operation *first = first_[index])
+    return std::string(events_.textOf(first->pid, first->event.name));
   const uint64_t address = call.words.empty() ? 0 : call.words[0];
   return codeobj::demangle(std::string(events_.functionAt(call.thread.pid, address)));
 }
 
 std::string LaunchedKernels::moduleOf(std::size_t call) const {
-  const auto at = nameOf(call).empty() ? first_.end() : first_.find(call);
-  return at == first_.end() ? "" : events_.moduleOf(at->second->pid, at->second->event.name);
+  const Operation *first = first_[call];
+  return !first || nameOf(call).empty() ? "" : events_.moduleOf(first->pid, first->event.name);
 }
 
 uint32_t LaunchedKernels::privateBytes(std::size_t call) const {
-  const auto at = first_.find(call);
-  return at == first_.end() ? 0 : at->second->event.private_bytes;
+  return first_[call] ? first_[call]->event.private_bytes : 0;
 }
 
 const events::KernelEvent *LaunchedKernels::registersOf(std::size_t call) const {
-  const auto at = first_.find(call);
-  if (at == first_.end()) return nullptr;
-  const auto process = events_.processes.find(at->second->pid);
+  const Operation *first = first_[call];
+  if (!first) return nullptr;
+  const auto process = events_.processes.find(first->pid);
   if (process == events_.processes.end()) return nullptr;
-  const auto kernel = process->second.kernels.find(at->second->event.name);
+  const auto kernel = process->second.kernels.find(first->event.name);
   return kernel == process->second.kernels.end() ? nullptr : &kernel->second;
 }
 

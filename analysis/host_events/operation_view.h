@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <vector>
 
 namespace fade::host_trace {
 
@@ -67,7 +67,7 @@ public:
 
 private:
   const HostEvents &events_;
-  std::unordered_map<std::size_t, const Operation *> first_; ///< by call
+  std::vector<const Operation *> first_; ///< by call: the first kernel it has caused, or null
 };
 
 } // namespace fade::host_trace

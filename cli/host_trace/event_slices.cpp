@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -185,10 +186,16 @@ private:
 
   /// Takes out what need not stay.
   template <class T, class F> std::vector<T> taken(std::vector<T> &all, F &&stays) {
-    std::vector<T> out, left;
-    for (T &one : all) (stays(one) ? left : out).push_back(std::move(one));
-    all = std::move(left);
-    return out;
+    std::vector<T> left; // mostly few
+    std::size_t out = 0;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (stays(all[i]))
+        left.push_back(std::move(all[i]));
+      else if (out++ != i)
+        all[out - 1] = std::move(all[i]);
+    all.resize(out);
+    std::swap(all, left);
+    return left;
   }
 
   void emit(bool is_last) {
@@ -208,6 +215,7 @@ private:
       for (auto &[range, one] : started_) markers.push_back(std::move(one));
     }
     HostEvents slice = stream_.facts().withoutEvents();
+    slice.calls.reserve(calls.size());
     for (const KeptCall &one : calls) {
       slice.calls.push_back(one.call);
       caused_.erase(one.call.position);
@@ -248,10 +256,13 @@ private:
   std::vector<Operation> operations_; ///< that have ended
   std::vector<KeptMarker> markers_;
   std::vector<Switch> switches_;
-  std::map<uint32_t, uint64_t> ended_;             ///< by process: its last event
-  std::unordered_map<uint64_t, Caused> caused_;    ///< by call
-  std::unordered_map<uint64_t, uint64_t> pending_; ///< by operation: when it was submitted
-  std::unordered_set<uint64_t> waiting_;           ///< calls that stay for the next slice
+  std::map<uint32_t, uint64_t> ended_; ///< by process: its last event
+  // Entries come and go with each call: what they take is used again.
+  std::pmr::unsynchronized_pool_resource pool_;
+  std::pmr::unordered_map<uint64_t, Caused> caused_{&pool_}; ///< by call
+  std::pmr::unordered_map<uint64_t, uint64_t> pending_{
+      &pool_};                                        ///< by operation: when it was submitted
+  std::pmr::unordered_set<uint64_t> waiting_{&pool_}; ///< calls that stay for the next slice
   std::map<std::pair<uint32_t, uint32_t>, std::vector<KeptMarker>> pushed_; ///< by thread
   std::map<std::pair<uint32_t, uint64_t>, KeptMarker> started_; ///< by process and number
 };

@@ -29,11 +29,13 @@ bool isBridge(std::string_view library) {
 }
 
 /// Calls that an operation belongs to, with those that made them.
-std::set<std::size_t> callsWithEffect(const HostEvents &events) {
-  std::set<std::size_t> with_effect;
+std::vector<bool> callsWithEffect(const HostEvents &events) {
+  std::vector<bool> with_effect(events.calls.size());
   for (const Operation &operation : events.operations)
-    for (auto at = events.callAt(operation.event.call); at && with_effect.insert(*at).second;)
+    for (auto at = events.callAt(operation.event.call); at && !with_effect[*at];) {
+      with_effect[*at] = true;
       at = events.callAt(events.calls[*at].parent);
+    }
   return with_effect;
 }
 
@@ -221,10 +223,10 @@ void FactFinder::onSlice(const HostEvents &slice, uint64_t until) {
       with_causes_.insert(operation.pid);
   }
   judgeUsage(until);
-  const std::set<std::size_t> with_effect = callsWithEffect(slice);
+  const std::vector<bool> with_effect = callsWithEffect(slice);
   for (std::size_t i = 0; i < slice.calls.size(); ++i) {
     const Call &call = slice.calls[i];
-    if (with_effect.contains(i) || call.isNameOnly() || !isLaunch(call) || !call.hasReturned() ||
+    if (with_effect[i] || call.isNameOnly() || !isLaunch(call) || !call.hasReturned() ||
         std::string_view(call.function->group) == "graph" ||
         captures_.isCapturing(call.thread.pid, call.start_ns) || errorText(call) != "hipSuccess" ||
         !isRecorded(slice, call))
@@ -280,7 +282,7 @@ std::vector<FoundFact> findFacts(const HostEvents &events) {
 
 std::set<std::size_t> findHostCopies(const HostEvents &events) {
   std::set<std::size_t> copies;
-  const std::set<std::size_t> with_effect = callsWithEffect(events);
+  const std::vector<bool> with_effect = callsWithEffect(events);
   const std::set<uint32_t> unknown = processesWithoutCauses(events);
   CaptureTimes captures;
   for (const Call &call : events.calls)
@@ -289,7 +291,7 @@ std::set<std::size_t> findHostCopies(const HostEvents &events) {
     const Call &call = events.calls[i];
     if (call.isNameOnly()) continue;
     if (captures.isCapturing(call.thread.pid, call.start_ns) || !call.hasReturned() ||
-        with_effect.contains(i) || unknown.contains(call.thread.pid) || call.result != 0)
+        with_effect[i] || unknown.contains(call.thread.pid) || call.result != 0)
       continue;
     if (const auto copy = copyOf(call); copy && copy->bytes.value_or(0) != 0) copies.insert(i);
   }
