@@ -90,6 +90,8 @@ private:
     AccessAddress access;
     Lines &lines = access.lines;
     const unsigned v = in_.src[0].index;
+    access.vector = v;
+    access.vectors = in_.saddr ? 1 : 2;
     if (in_.saddr) {
       const auto lower = nameOf(in_.src[2].index, dialect_.major()),
                  upper = nameOf(in_.src[2].index + 1u, dialect_.major());
@@ -113,7 +115,9 @@ private:
     if (in_.gds) return unknown();
     const auto at = [&](uint32_t offset) {
       AccessAddress access;
-      const std::string from = fmt::format("v{}", in_.src[0].index);
+      access.vector = in_.src[0].index;
+      access.vectors = 1;
+      const std::string from = fmt::format("v{}", access.vector);
       access.lines = {offset == 0
                           ? move(low(), from)
                           : fmt::format("{} {}, {:#x}, {}", dialect_.add(), low(), offset, from),
@@ -163,6 +167,8 @@ private:
       resource[n] = *word;
     }
     AccessAddress access;
+    access.vector = in_.src[0].index;
+    access.vectors = in_.offen ? 1 : 0;
     Lines &lines = access.lines;
     const std::string carry = dialect_.lanes(use_.carry);
     const auto v = [](unsigned n) { return fmt::format("v{}", n); };

@@ -9,9 +9,10 @@ namespace fade::rewrite {
 /// One access of an instruction; some make two.
 struct AccessAddress {
   Lines lines;
-  bool may_be_private = false;  ///< a flat address, which may be one of scratch
-  bool may_be_argument = false; ///< a load, which may be one of the kernel's arguments
-  bool may_be_outside = false;  ///< of a buffer: see kOutside
+  unsigned vector = 0, vectors = 0; ///< the vector registers that they read: first, and how many
+  bool may_be_private = false;      ///< a flat address, which may be one of scratch
+  bool may_be_argument = false;     ///< a load, which may be one of the kernel's arguments
+  bool may_be_outside = false;      ///< of a buffer: see kOutside
   /// A scalar load: the first register of its address, and the distance from there.
   std::optional<unsigned> scalar_base{};
   uint32_t scalar_offset = 0;

@@ -115,6 +115,16 @@ public:
                        major_ >= 12 ? " scope:SCOPE_DEV" : "");
   }
 
+  // Scratch, at the address in a scalar register.
+  std::string storeScratch(unsigned from, unsigned count, unsigned at, unsigned offset) const {
+    return fmt::format("scratch_store_{} off, {}, s{} offset:{}", words(count), tuple(from, count),
+                       at, offset);
+  }
+  std::string loadScratch(unsigned to, unsigned count, unsigned at, unsigned offset) const {
+    return fmt::format("scratch_load_{} {}, off, s{} offset:{}", words(count), tuple(to, count), at,
+                       offset);
+  }
+
   /// For scalar loads.
   void waitForScalars(Lines &lines) const {
     lines.push_back(major_ >= 12 ? "s_wait_kmcnt 0" : "s_waitcnt lgkmcnt(0)");
@@ -122,6 +132,16 @@ public:
   /// For vector loads, and atomics that return something.
   void waitForVectors(Lines &lines) const {
     lines.push_back(major_ >= 12 ? "s_wait_loadcnt 0" : "s_waitcnt vmcnt(0)");
+  }
+  /// For all that writes vector registers. On gfx9 a memory instruction must come so many wait
+  /// states behind a matrix instruction that writes its registers.
+  void waitForAllVectors(Lines &lines, bool has_matrices) const {
+    if (major_ >= 12)
+      lines.insert(lines.end(), {"s_wait_loadcnt 0", "s_wait_samplecnt 0", "s_wait_bvhcnt 0",
+                                 "s_wait_dscnt 0", "s_wait_kmcnt 0"});
+    else
+      lines.push_back("s_waitcnt vmcnt(0) lgkmcnt(0)");
+    if (major_ == 9 && has_matrices) lines.insert(lines.end(), {"s_nop 15", "s_nop 7"});
   }
   void waitForStores(Lines &lines) const {
     lines.push_back(major_ >= 12   ? "s_wait_storecnt 0"
@@ -138,6 +158,14 @@ public:
   }
 
 private:
+  const char *words(unsigned count) const {
+    if (count == 1) return major_ >= 11 ? "b32" : "dword";
+    return major_ >= 11 ? "b128" : "dwordx4";
+  }
+  static std::string tuple(unsigned first, unsigned count) {
+    return count == 1 ? fmt::format("v{}", first)
+                      : fmt::format("v[{}:{}]", first, first + count - 1);
+  }
   /// MI300's and gfx12's L2 keep what is stored to host memory, unless a store says otherwise.
   std::string ofStore(Scope scope) const {
     if (scope == Scope::device) return "";

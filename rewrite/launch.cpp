@@ -20,10 +20,26 @@ uint32_t controlOffset(const codeobj::Kernel &kernel) {
 }
 
 Status LaunchRegisters::check() const {
-  if (addsPointer() && !hasSpareUserRegisters() &&
-      kernel_.descriptor.user_sgprs.count + 2 > kUserRegisters)
-    return Error::of("no register is left for a pointer to its arguments");
+  if (userRegisters() > kUserRegisters)
+    return Error::of(addsScratch() ? "no register is left for the address of scratch"
+                                   : "no register is left for a pointer to its arguments");
+  if (uses_scratch_ && (kernel_.descriptor.dynamic_stack || kernel_.metadata.uses_dynamic_stack))
+    return Error::of("it leaves no vector registers free, and its stack has no known end");
   return Done{};
+}
+
+bool LaunchRegisters::setsFlatScratch() const {
+  const sim::Arch *arch = archOf(object_.target());
+  return uses_scratch_ && arch && !arch->architected_flat_scratch;
+}
+
+bool LaunchRegisters::addsScratch() const {
+  return setsFlatScratch() && !kernel_.descriptor.user_sgprs.flat_scratch_init;
+}
+
+unsigned LaunchRegisters::scratchBytes() const {
+  constexpr unsigned word = 4;
+  return (kernel_.descriptor.private_segment_fixed_size + word - 1) / word * word;
 }
 
 unsigned LaunchRegisters::packetRegister() const {
@@ -44,11 +60,24 @@ bool LaunchRegisters::hasSpareUserRegisters() const {
   return kernel_.descriptor.user_sgprs.count >= usedUserRegisters() + 2;
 }
 
+/// Of the original: where the address of scratch is, or would be.
+unsigned LaunchRegisters::firstOfScratch() const {
+  const auto &user = kernel_.descriptor.user_sgprs;
+  return kernargRegister() + (user.kernarg_segment_ptr ? 2u : 0u) + (user.dispatch_id ? 2u : 0u);
+}
+
 unsigned LaunchRegisters::usedUserRegisters() const {
   const auto &user = kernel_.descriptor.user_sgprs;
-  return kernargRegister() + (user.kernarg_segment_ptr ? 2u : 0u) + (user.dispatch_id ? 2u : 0u) +
-         (user.flat_scratch_init ? 2u : 0u) + (user.private_segment_size ? 1u : 0u) +
-         user.kernarg_preload_length;
+  return firstOfScratch() + (user.flat_scratch_init ? 2u : 0u) +
+         (user.private_segment_size ? 1u : 0u) + user.kernarg_preload_length;
+}
+
+/// Of the twin.
+unsigned LaunchRegisters::userRegisters() const {
+  const unsigned before = kernel_.descriptor.user_sgprs.count;
+  const unsigned added = (addsPointer() ? 2u : 0u) + (addsScratch() ? 2u : 0u);
+  if (added == 0 || before >= usedUserRegisters() + added) return before;
+  return before + added;
 }
 
 unsigned LaunchRegisters::registersAtStart() const {
@@ -76,11 +105,13 @@ unsigned LaunchRegisters::firstVector(const Program &program) const {
 LaunchRegisters::WithWorkgroup LaunchRegisters::withWorkgroup() const {
   const codeobj::KernelDescriptor &d = kernel_.descriptor;
   WithWorkgroup result;
-  if (addsPointer())
-    for (unsigned to = kernargRegister(); to < usedUserRegisters(); ++to)
-      result.moves.push_back({to, to + 2});
+  const unsigned scratch = firstOfScratch(), pointer = addsPointer() ? 2 : 0;
+  result.scratch = scratch + pointer;
+  for (unsigned to = kernargRegister(); to < usedUserRegisters(); ++to)
+    if (const unsigned by = pointer + (addsScratch() && to >= scratch ? 2 : 0); by != 0)
+      result.moves.push_back({to, to + by});
   unsigned before = d.user_sgprs.count;
-  unsigned now = before + (addsPointer() && !hasSpareUserRegisters() ? 2 : 0);
+  unsigned now = userRegisters();
   const auto next = [&](bool was_there) {
     if (was_there && before != now) result.moves.push_back({before, now});
     before += was_there;
@@ -92,7 +123,8 @@ LaunchRegisters::WithWorkgroup LaunchRegisters::withWorkgroup() const {
     result.workgroup = {next(d.system.workgroup_id_x), next(d.system.workgroup_id_y),
                         next(d.system.workgroup_id_z)};
     if (d.system.workgroup_info) next(true);
-    if (d.system.private_segment && !(arch && arch->architected_flat_scratch)) next(true);
+    if ((d.system.private_segment || uses_scratch_) && !(arch && arch->architected_flat_scratch))
+      result.scratch_offset = next(d.system.private_segment);
   }
   result.end = now;
   return result;
@@ -121,14 +153,17 @@ LaunchRegisters::descriptor(const Needs &needs) const {
   const auto set = [&](std::size_t at, uint32_t value) {
     std::memcpy(&bytes[at], &value, sizeof value);
   };
-  constexpr std::size_t kernarg_size = 8, rsrc3 = 44, rsrc1 = 48, rsrc2 = 52, properties = 56;
+  constexpr std::size_t private_size = 4, kernarg_size = 8, rsrc3 = 44, rsrc1 = 48, rsrc2 = 52,
+                        properties = 56;
   const codeobj::KernelDescriptor &d = kernel_.descriptor;
   set(kernarg_size, controlOffset(kernel_) + 8);
-  uint32_t second = d.rsrc2;
-  if (addsPointer()) {
-    constexpr uint32_t user_count_of_two = 2 << 1, kernarg_pointer = 1 << 3;
-    if (!hasSpareUserRegisters()) second += user_count_of_two;
-    bytes[properties] |= kernarg_pointer;
+  uint32_t second = d.rsrc2 + ((userRegisters() - d.user_sgprs.count) << 1);
+  constexpr uint32_t kernarg_pointer = 1 << 3, flat_scratch_init = 1 << 5, has_scratch = 1;
+  if (addsPointer()) bytes[properties] |= kernarg_pointer;
+  if (addsScratch()) bytes[properties] |= flat_scratch_init;
+  if (needs.scratch != 0) {
+    set(private_size, scratchBytes() + needs.scratch);
+    second |= has_scratch;
   }
   if (needs.has_workgroup) {
     constexpr uint32_t workgroup_ids = 7 << 7, work_item_ids = 3 << 11, all_three = 2 << 11;

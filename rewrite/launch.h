@@ -21,10 +21,12 @@ uint32_t controlOffset(const codeobj::Kernel &kernel);
 
 class LaunchRegisters {
 public:
-  LaunchRegisters(const codeobj::CodeObject &object, const codeobj::Kernel &kernel)
-      : object_(object), kernel_(kernel) {}
+  /// `uses_scratch`: the twin does, for itself.
+  LaunchRegisters(const codeobj::CodeObject &object, const codeobj::Kernel &kernel,
+                  bool uses_scratch = false)
+      : object_(object), kernel_(kernel), uses_scratch_(uses_scratch) {}
 
-  /// Nothing, or why the twin cannot find its arguments.
+  /// Nothing, or why the twin cannot find its arguments, or its scratch.
   Status check() const;
 
   /// Where the address of the arguments is when the twin begins.
@@ -51,6 +53,8 @@ public:
   struct WithWorkgroup {
     std::array<unsigned, 3> workgroup{}; ///< registers; not on gfx12
     std::vector<Move> moves;
+    /// Where FLAT_SCRATCH is computed: the address of the queue's scratch, and the wave's offset.
+    unsigned scratch = 0, scratch_offset = 0;
     unsigned end = 0; ///< of the registers that are set
   };
   WithWorkgroup withWorkgroup() const;
@@ -59,19 +63,28 @@ public:
     unsigned scalars = 0;       ///< number of the last register and one; 0: as the original
     unsigned vectors = 0;       ///< registers from v0 on; 0: as the original
     bool has_workgroup = false; ///< as withWorkgroup()
+    unsigned scratch = 0;       ///< bytes of each lane beyond the original's
   };
   /// Without the entry's offset.
   std::array<uint8_t, codeobj::kDescriptorSize> descriptor(const Needs &needs) const;
+  /// Whether a twin that uses scratch has to compute FLAT_SCRATCH.
+  bool setsFlatScratch() const;
+  /// Of the original, for each lane.
+  unsigned scratchBytes() const;
   /// Whether a workgroup of the largest size still fits on a compute unit.
   bool fits(unsigned vectors) const;
 
 private:
   bool hasSpareUserRegisters() const;
   unsigned usedUserRegisters() const;
+  unsigned firstOfScratch() const;
+  bool addsScratch() const;
+  unsigned userRegisters() const;
   unsigned vectorsWithAccumulators(unsigned vectors) const;
 
   const codeobj::CodeObject &object_;
   const codeobj::Kernel &kernel_;
+  const bool uses_scratch_;
 };
 
 } // namespace fade::rewrite

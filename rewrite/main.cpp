@@ -66,6 +66,7 @@ void say(uint32_t modes, const KernelOutcome &kernel) {
   const bool counts_only = (modes & ~FADE_MODE_TIMES) == FADE_MODE_COUNTS;
   if (counts_only) what += fmt::format("{} block counters, ", kernel.counters);
   if (!counts_only && kernel.blocks != 0) what += fmt::format("{} blocks, ", kernel.blocks);
+  if (kernel.scratch != 0) what += fmt::format("{} more bytes of scratch, ", kernel.scratch);
   fmt::print("  {}: {}{} more SGPRs, {} more VGPRs, code {} -> {} bytes\n", name, what,
              kernel.registers, kernel.vector_registers, kernel.code_before, kernel.code_after);
 }

@@ -16,14 +16,19 @@ inline constexpr unsigned kMayBeArgument = 0, kMayBePrivate = 1, kMayBeOutside =
                           kIsAtomic = 4;
 inline constexpr uint32_t kPacketBytes = 64;
 
+/// In scratch, behind the kernel's own: what was borrowed, and kKept.
+inline constexpr unsigned kKeptAt = kVectorCount * 4, kBorrowedBytes = kKeptAt + 4;
+
 constexpr uint32_t headerOf(uint32_t words, uint32_t kind, uint32_t encoding) {
   return words | kind << 16 | encoding << 24;
 }
 
 class RecordText : protected RoutineText {
 protected:
-  RecordText(const Dialect &dialect, CopiedCode copy, const codeobj::Kernel &kernel, bool adds_up)
-      : RoutineText(dialect, std::move(copy)), kernel_(kernel), adds_up_(adds_up) {}
+  RecordText(const Dialect &dialect, CopiedCode copy, const codeobj::Kernel &kernel, bool adds_up,
+             bool borrows)
+      : RoutineText(dialect, std::move(copy)), kernel_(kernel), adds_up_(adds_up),
+        borrows_(borrows) {}
 
   unsigned firstSaved() const { return adds_up_ ? kFirstSavedOfSums : kFirstSaved; }
   unsigned savedCount() const { return static_cast<unsigned>(s_.saved.size()); }
@@ -39,6 +44,39 @@ protected:
     if (first == end) return;
     for (unsigned n = first; n < end; ++n) bringBack(s_.saved[n], firstSaved() + n);
     settle();
+  }
+
+  // Where the kernel leaves no vector registers free, some of its own are borrowed: they are in
+  // scratch meanwhile, and so is kKept while they are the kernel's.
+
+  /// The scalar registers that this uses are none of the kernel's.
+  void borrow() {
+    if (!borrows_) return;
+    Lines lines;
+    dialect_.waitForAllVectors(lines, has_matrices_);
+    copy_.put(lines);
+    forAllLanes({dialect_.storeScratch(v_, 4, s_.back, 0),
+                 dialect_.storeScratch(v_ + 4, 4, s_.back, 16),
+                 dialect_.loadScratch(v_ + kKept, 1, s_.back, kKeptAt)});
+    wait(&Dialect::waitForVectors);
+  }
+  void giveBack() {
+    if (!borrows_) return;
+    forAllLanes(
+        {dialect_.loadScratch(v_, 4, s_.back, 0), dialect_.loadScratch(v_ + 4, 4, s_.back, 16)});
+    wait(&Dialect::waitForVectors);
+  }
+  /// When a wave begins.
+  void putKeptAside() {
+    if (borrows_) forAllLanes({dialect_.storeScratch(v_ + kKept, 1, s_.back, kKeptAt)});
+  }
+  void forAllLanes(std::initializer_list<std::string> lines) {
+    put({fmt::format("{} {}, {}", dialect_.ofLanes("s_mov"), dialect_.lanes(s_.exec),
+                     dialect_.exec())});
+    execTo("-1");
+    put({fmt::format("s_mov_b32 s{}, {:#x}", s_.back, scratch_)});
+    put(lines);
+    execTo(dialect_.lanes(s_.exec));
   }
 
   /// Two words of the record, by one lane.
@@ -309,7 +347,10 @@ protected:
   }
 
   const codeobj::Kernel &kernel_;
-  const bool adds_up_; ///< accesses, in tables
+  const bool adds_up_;        ///< accesses, in tables
+  const bool borrows_;        ///< vector registers
+  unsigned scratch_ = 0;      ///< where what is borrowed is kept
+  bool has_matrices_ = false; ///< the kernel has matrix instructions
 };
 
 } // namespace fade::rewrite

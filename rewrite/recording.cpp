@@ -7,21 +7,25 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <tuple>
 
 namespace fade::rewrite {
 namespace {
 
 /// Calls reach 128 KiB: there is one more copy of the routine behind so many bytes.
 constexpr std::size_t kRoutineEvery = 96 << 10;
+constexpr unsigned kFlatScratch = 102; ///< s102 and s103 on gfx9
+
+enum class Routine : uint8_t { access, block, count, sum };
 
 class RecordingWriter : SumText {
 public:
   RecordingWriter(const RecordingRequest &request, Assembler &assembler, Islands &islands)
       : SumText(Dialect(request.object.target(), request.kernel.descriptor.wavefront_size == 32),
                 CopiedCode(request.object, request.program, request.address, assembler, islands),
-                request.object, request.kernel, (request.modes & FADE_MODE_SUMMARY) != 0),
-        in_(request), routine_(copy_.label()), block_routine_(copy_.label()),
-        count_routine_(copy_.label()) {}
+                request.object, request.kernel, (request.modes & FADE_MODE_SUMMARY) != 0,
+                !hasRoomForVectors(request)),
+        in_(request) {}
 
   Result<RecordingCode> write() {
     if (auto status = launch_.check(); !status) return std::move(status).error();
@@ -36,35 +40,70 @@ public:
     auto code = copy_.finish();
     if (!code) return std::move(code).error();
     out_.code = *std::move(code);
-    out_.descriptor = launch_.descriptor(
-        {.scalars = s_.end, .vectors = v_ + kVectorCount, .has_workgroup = true});
     out_.registers = s_.taken;
-    out_.vector_registers = kVectorCount;
+    out_.vector_registers = borrows_ ? 0 : kVectorCount;
+    out_.scratch = borrows_ ? kBorrowedBytes : 0;
+    out_.descriptor = launch_.descriptor({.scalars = s_.end,
+                                          .vectors = borrows_ ? 0 : v_ + kVectorCount,
+                                          .has_workgroup = true,
+                                          .scratch = out_.scratch});
     return std::move(out_);
   }
 
 private:
   // Deciding.
 
+  static constexpr unsigned kAligned = 2, kOfWorkItems = 3; ///< pairs; v0 to v2
+
+  static unsigned firstAdded(const LaunchRegisters &launch, const Program &program) {
+    return std::max((launch.firstVector(program) + kAligned - 1) / kAligned * kAligned,
+                    kOfWorkItems + 1);
+  }
+  static bool hasRoomForVectors(const RecordingRequest &request) {
+    const LaunchRegisters launch(request.object, request.kernel);
+    const unsigned end = firstAdded(launch, request.program) + kVectorCount;
+    return end <= kVectorRegisters && launch.fits(end);
+  }
+
+  /// Two groups that do not touch: the address of an access may be in a pair of one of them.
+  Status chooseBorrowedVectors() {
+    constexpr unsigned between = 2 * kVectorCount;
+    const unsigned end = launch_.firstVector(in_.program) / kAligned * kAligned;
+    if (end < kOfWorkItems + between + kVectorCount)
+      return Error::of("it leaves no vector registers free, and has too few to borrow some");
+    groups_ = {end - kVectorCount, end - between - kVectorCount};
+    v_ = groups_.front();
+    scratch_ = launch_.scratchBytes();
+    const codeobj::KernelDescriptor &d = in_.kernel.descriptor;
+    const bool has_flat_scratch = used_.test(kFlatScratch) || used_.test(kFlatScratch + 1);
+    if (dialect_.major() == 9 && launch_.setsFlatScratch() && !d.user_sgprs.flat_scratch_init &&
+        has_flat_scratch)
+      return Error::of(
+          "it leaves no vector registers free, and uses FLAT_SCRATCH for other things");
+    for (const auto &[address, i] : in_.program.instructions) has_matrices_ |= i.is_matrix;
+    if (!takeOwn(2, s_.back) || !takeOwn(2, s_.exec))
+      return Error::of("it leaves neither vector nor scalar registers free");
+    return Done{};
+  }
+
   Status chooseRegisters() {
-    constexpr unsigned aligned = 2, of_work_items = 3; // pairs; v0 to v2
-    v_ = std::max((launch_.firstVector(in_.program) + aligned - 1) / aligned * aligned,
-                  of_work_items + 1);
-    if (v_ + kVectorCount > kVectorRegisters)
-      return Error::of("it leaves no vector registers free");
-    if (!launch_.fits(v_ + kVectorCount))
-      return Error::of("with more vector registers its workgroups would not fit");
     used_ = in_.program.used();
+    if (borrows_) {
+      if (auto status = chooseBorrowedVectors(); !status) return status;
+    } else {
+      v_ = firstAdded(launch_, in_.program);
+      groups_ = {v_};
+    }
     for (const auto &[address, site] : in_.sites) {
       const auto at = in_.program.instructions.find(address);
       if (at != in_.program.instructions.end()) read_at_sites_ |= at->second.reads;
     }
     findArgumentLoads();
     // What a call overwrites before the routine saves the rest.
-    const bool is_complete = take(2, s_.back, true) && take(2, s_.site, true) &&
+    const bool is_complete = (borrows_ || take(2, s_.back, true)) && take(2, s_.site, true) &&
                              (s_.saved_by_calls = savedCount(), true) &&
                              (adds_up_ ? takeForSums() : take(4, s_.ring) && take(2, s_.control)) &&
-                             take(2, s_.exec) && take(2, s_.base) && take(2, s_.t) &&
+                             (borrows_ || take(2, s_.exec)) && take(2, s_.base) && take(2, s_.t) &&
                              take(2, s_.lanes) && take(1, s_.scc) && take(1, s_.stride) &&
                              take(1, s_.header) && take(1, s_.position) && take(1, s_.size);
     if (!is_complete || firstSaved() + savedCount() > in_.kernel.descriptor.wavefront_size)
@@ -105,27 +144,30 @@ private:
 
   /// Takes registers side by side, of those that the kernel leaves free if there are as many.
   bool take(unsigned count, unsigned &to, bool is_for_calls = false) {
-    for (const bool may_be_used : {false, true})
-      for (unsigned first = (start_.end + count - 1) / count * count;
-           first + count <= launch_.scalarLimit(); first += count) {
-        const auto is_fine = [&](unsigned r) {
-          return !taken_.test(r) && (may_be_used || !used_.test(r)) &&
-                 (!is_for_calls || !read_at_sites_.test(r));
-        };
-        bool are_fine = true;
-        for (unsigned r = first; r < first + count; ++r) are_fine &= is_fine(r);
-        if (!are_fine) continue;
-        for (unsigned r = first; r < first + count; ++r) {
-          taken_.set(r);
-          if (used_.test(r))
-            s_.saved.push_back(r);
-          else
-            ++s_.taken;
-        }
-        s_.end = std::max(s_.end, first + count);
-        to = first;
-        return true;
+    return takeOwn(count, to) || takeAny(count, to, true, is_for_calls);
+  }
+  bool takeOwn(unsigned count, unsigned &to) { return takeAny(count, to, false, false); }
+  bool takeAny(unsigned count, unsigned &to, bool may_be_used, bool is_for_calls) {
+    for (unsigned first = (start_.end + count - 1) / count * count;
+         first + count <= launch_.scalarLimit(); first += count) {
+      const auto is_fine = [&](unsigned r) {
+        return !taken_.test(r) && (may_be_used || !used_.test(r)) &&
+               (!is_for_calls || !read_at_sites_.test(r));
+      };
+      bool are_fine = true;
+      for (unsigned r = first; r < first + count; ++r) are_fine &= is_fine(r);
+      if (!are_fine) continue;
+      for (unsigned r = first; r < first + count; ++r) {
+        taken_.set(r);
+        if (used_.test(r))
+          s_.saved.push_back(r);
+        else
+          ++s_.taken;
       }
+      s_.end = std::max(s_.end, first + count);
+      to = first;
+      return true;
+    }
     return false;
   }
 
@@ -221,6 +263,7 @@ private:
   /// are used here are not set yet.
   void begin() {
     const unsigned arguments = launch_.kernargRegister();
+    if (launch_.setsFlatScratch()) setFlatScratch();
     keep(arguments, kArguments);
     keep(arguments + 1, kArguments + 1);
     if (in_.kernel.descriptor.user_sgprs.dispatch_ptr) {
@@ -232,9 +275,22 @@ private:
       beginSums();
     else
       announce(arguments);
+    putKeptAside();
     for (const LaunchRegisters::Move &move : start_.moves)
       put({fmt::format("s_mov_b32 s{}, s{}", move.to, move.from)});
     if (dialect_.major() >= 11) settle();
+  }
+
+  /// As compilers do it.
+  void setFlatScratch() {
+    const bool is_gfx9 = dialect_.major() == 9;
+    const std::string low = is_gfx9 ? "flat_scratch_lo" : s(s_.t),
+                      high = is_gfx9 ? "flat_scratch_hi" : s(s_.t + 1);
+    put({fmt::format("s_add_u32 {}, s{}, s{}", low, start_.scratch, start_.scratch_offset),
+         fmt::format("s_addc_u32 {}, s{}, 0", high, start_.scratch + 1)});
+    if (!is_gfx9)
+      put({fmt::format("s_setreg_b32 hwreg(HW_REG_FLAT_SCR_LO), {}", low),
+           fmt::format("s_setreg_b32 hwreg(HW_REG_FLAT_SCR_HI), {}", high)});
   }
 
   void announce(unsigned arguments) {
@@ -344,76 +400,103 @@ private:
   }
 
   Status callRoutine(const Instruction &i, const RecordingRequest::Site &site) {
-    const auto accesses = addressesOf(
-        in_.object, i, dialect_, {v_ + kAddress, v_ + kData, v_ + kExpected, s_.site}, site.bytes);
-    if (!accesses) return accesses.error();
-    ++out_.sites;
-    save(0, s_.saved_by_calls);
-    for (const AccessAddress &access : *accesses) {
-      if (isArgumentLoad(i, access)) continue;
-      copy_.put(access.lines);
-      if (dialect_.major() >= 11) settle();
-      const uint32_t how = uint32_t{access.may_be_argument} << kMayBeArgument |
-                           uint32_t{access.may_be_private} << kMayBePrivate |
-                           uint32_t{access.may_be_outside} << kMayBeOutside;
-      callWith(site, how);
+    std::vector<AccessAddress> accesses;
+    for (const unsigned group : groups_) {
+      v_ = group;
+      auto found = addressesOf(in_.object, i, dialect_,
+                               {v_ + kAddress, v_ + kData, v_ + kExpected, s_.site}, site.bytes);
+      if (!found) return std::move(found).error();
+      accesses = *std::move(found);
+      if (std::ranges::none_of(accesses, [&](const AccessAddress &a) { return isInGroup(a); }))
+        break;
     }
-    restore(0, s_.saved_by_calls);
+    ++out_.sites;
+    putAround([&] {
+      for (const AccessAddress &access : accesses) {
+        if (isArgumentLoad(i, access)) continue;
+        copy_.put(access.lines);
+        if (dialect_.major() >= 11) settle();
+        const uint32_t how = uint32_t{access.may_be_argument} << kMayBeArgument |
+                             uint32_t{access.may_be_private} << kMayBePrivate |
+                             uint32_t{access.may_be_outside} << kMayBeOutside;
+        callWith(site, how);
+      }
+    });
     return Done{};
+  }
+  bool isInGroup(const AccessAddress &access) const {
+    return access.vector < v_ + kVectorCount && access.vector + access.vectors > v_;
+  }
+  /// Puts aside what calls need, and brings it back.
+  template <typename Calls> void putAround(Calls &&calls) {
+    borrow();
+    save(0, s_.saved_by_calls);
+    calls();
+    restore(0, s_.saved_by_calls);
+    giveBack();
   }
   void callWith(const RecordingRequest::Site &site, uint32_t how) {
     if (!adds_up_) {
       put({fmt::format("s_mov_b32 s{}, {:#x}", s_.site, site.number),
            fmt::format("s_movk_i32 s{}, {}", s_.site + 1, how)});
-      return call(routine_);
+      return call(Routine::access);
     }
     how |= uint32_t{site.is_lds} << kIsLds | uint32_t{site.is_atomic} << kIsAtomic;
     put({fmt::format("s_mov_b32 s{}, {:#x}", s_.site,
                      sizeof(fade_summary) + site.number * sizeof(fade_class))});
-    call(sumRoutine(how));
+    call(Routine::sum, how);
   }
-  void call(CopiedCode::Label routine) {
-    copy_.jump(fmt::format("s_call_b64 {},", scalarPair(s_.back)), routine);
-  }
-  /// The next copy of the one for such accesses.
-  CopiedCode::Label sumRoutine(uint32_t how) {
-    const auto [at, is_new] = sum_routines_.try_emplace(how);
+  /// The next copy of the routine.
+  void call(Routine routine, uint32_t how = 0) {
+    const auto [at, is_new] = routines_.try_emplace({v_, routine, how});
     if (is_new) at->second = copy_.label();
-    return at->second;
+    copy_.jump(fmt::format("s_call_b64 {},", scalarPair(s_.back)), at->second);
   }
 
   /// What is called records nothing: it counts as dropped, once.
   void leave() {
-    save(0, s_.saved_by_calls);
-    moveTo(kAddress + 1, fmt::format("{}", kNotUnderstood));
-    callWith({}, 1u << kMayBeOutside);
-    restore(0, s_.saved_by_calls);
+    v_ = groups_.front();
+    putAround([&] {
+      moveTo(kAddress + 1, fmt::format("{}", kNotUnderstood));
+      callWith({}, 1u << kMayBeOutside);
+    });
   }
 
   void callBlockRoutines(uint32_t site) {
-    save(0, s_.saved_by_calls);
-    put({fmt::format("s_mov_b32 s{}, {:#x}", s_.site, site)});
-    if (hasMode(FADE_MODE_BLOCKS)) call(block_routine_);
-    if (hasMode(FADE_MODE_COUNTS)) call(count_routine_);
-    restore(0, s_.saved_by_calls);
+    v_ = groups_.front();
+    putAround([&] {
+      put({fmt::format("s_mov_b32 s{}, {:#x}", s_.site, site)});
+      if (hasMode(FADE_MODE_BLOCKS)) call(Routine::block);
+      if (hasMode(FADE_MODE_COUNTS)) call(Routine::count);
+    });
   }
   bool hasMode(uint32_t mode) const { return (in_.modes & mode) != 0; }
 
+  /// Those that were called since the last time.
   void writeRoutines() {
-    if (!adds_up_ && (hasMode(FADE_MODE_ACCESSES) || callsPointers()))
-      writeRoutine(routine_, &RecordingWriter::recordAccess);
-    for (const auto &[how, routine] : sum_routines_) writeSums(routine, how);
-    if (!sum_routines_.empty()) writeSearch();
-    sum_routines_.clear();
-    if (hasMode(FADE_MODE_BLOCKS)) writeRoutine(block_routine_, &RecordingWriter::recordBlock);
-    if (hasMode(FADE_MODE_COUNTS)) writeRoutine(count_routine_, &RecordingWriter::countBlock);
+    for (const unsigned group : groups_) {
+      v_ = group;
+      bool has_sums = false;
+      for (const auto &[key, label] : routines_) {
+        const auto &[vectors, routine, how] = key;
+        if (vectors != group) continue;
+        switch (routine) {
+        case Routine::access: writeRoutine(label, &RecordingWriter::recordAccess); break;
+        case Routine::block: writeRoutine(label, &RecordingWriter::recordBlock); break;
+        case Routine::count: writeRoutine(label, &RecordingWriter::countBlock); break;
+        case Routine::sum: writeSums(label, how), has_sums = true; break;
+        }
+      }
+      if (has_sums) writeSearch();
+    }
+    routines_.clear();
     last_routine_ = copy_.size();
   }
 
   /// A routine that does `what` for the lanes that are active. `what` may jump to its end.
-  void writeRoutine(CopiedCode::Label &routine, void (RecordingWriter::*what)(CopiedCode::Label)) {
+  void writeRoutine(CopiedCode::Label routine, void (RecordingWriter::*what)(CopiedCode::Label)) {
     const CopiedCode::Label nobody = copy_.label(), out = copy_.label();
-    copy_.place(std::exchange(routine, copy_.label()));
+    copy_.place(routine);
     copy_.jump("s_cbranch_execz", nobody);
     save(s_.saved_by_calls, savedCount());
     put({fmt::format("s_cselect_b32 s{}, 1, 0", s_.scc),
@@ -481,9 +564,10 @@ private:
   }
 
   const RecordingRequest &in_;
-  // The next copy of each.
-  CopiedCode::Label routine_, block_routine_, count_routine_;
-  std::map<uint32_t, CopiedCode::Label> sum_routines_; ///< by what is known of accesses
+  /// First vector registers; more than one group only if they are borrowed.
+  std::vector<unsigned> groups_;
+  /// The next copy of each: by its vector registers, and what is known of accesses.
+  std::map<std::tuple<unsigned, Routine, uint32_t>, CopiedCode::Label> routines_;
   std::size_t last_routine_ = 0;
   uint64_t clause_end_ = 0; ///< of the last one that stays
   RecordingCode out_;

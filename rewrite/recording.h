@@ -5,8 +5,9 @@
 // Before each access its addresses are computed into vector registers that are added, and a routine
 // behind the code is called that writes the record. There is another one for blocks. What it needs
 // to know of the wave, and scalar registers that the kernel does not leave free, are kept in lanes
-// of an added vector register. All registers of the kernel, EXEC, VCC and SCC are as before when it
-// returns.
+// of an added vector register. Where a kernel leaves no vector registers free, it lends eight of
+// its own, which are kept in scratch meanwhile. All registers of the kernel, EXEC, VCC and SCC are
+// as before when it goes on.
 #pragma once
 
 #include "rewrite/assembler.h"
@@ -21,6 +22,7 @@ struct RecordingCode {
   std::array<uint8_t, codeobj::kDescriptorSize> descriptor{}; ///< without the entry's offset
   unsigned sites = 0;                                         ///< that are recorded
   unsigned registers = 0, vector_registers = 0;               ///< that were taken
+  unsigned scratch = 0; ///< bytes in which vector registers are kept that were borrowed
 };
 
 struct RecordingRequest {

@@ -250,6 +250,7 @@ private:
     auto code = makeRecording(request, assemblerFor(work.kernel));
     if (!code) return std::move(code).error();
     outcome.sites = code->sites;
+    outcome.scratch = code->scratch;
     outcome.blocks = static_cast<uint32_t>(request.blocks.size());
     finish(work, *code, table, outcome);
     return Done{};

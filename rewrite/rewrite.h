@@ -14,6 +14,7 @@ struct KernelOutcome {
   std::string refusal;                          ///< why it has no twin; empty: it has one
   uint32_t counters = 0, blocks = 0, sites = 0; ///< of blocks; recorded blocks; of accesses
   unsigned registers = 0, vector_registers = 0; ///< more than the original uses
+  unsigned scratch = 0;                         ///< bytes of each lane beyond the original's
   uint64_t code_before = 0, code_after = 0;     ///< bytes
 };
 

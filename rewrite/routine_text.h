@@ -11,7 +11,7 @@
 
 namespace fade::rewrite {
 
-/// Vector registers that are added.
+/// Vector registers that are added, or borrowed.
 enum Vector : unsigned {
   kAddress = 0,  ///< pair: of each lane
   kData = 2,     ///< pair
@@ -115,7 +115,7 @@ protected:
   const Dialect dialect_;
   CopiedCode copy_;
   Scalars s_;
-  unsigned v_ = 0; ///< the first vector register that is added
+  unsigned v_ = 0; ///< the first vector register that is added, or borrowed
 };
 
 } // namespace fade::rewrite

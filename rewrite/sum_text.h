@@ -13,9 +13,9 @@ namespace fade::rewrite {
 class SumText : protected RecordText {
 protected:
   SumText(const Dialect &dialect, CopiedCode copy, const codeobj::CodeObject &object,
-          const codeobj::Kernel &kernel, bool adds_up)
-      : RecordText(dialect, std::move(copy), kernel, adds_up), launch_(object, kernel),
-        start_(launch_.withWorkgroup()), search_(copy_.label()) {}
+          const codeobj::Kernel &kernel, bool adds_up, bool borrows)
+      : RecordText(dialect, std::move(copy), kernel, adds_up, borrows),
+        launch_(object, kernel, borrows), start_(launch_.withWorkgroup()), search_(copy_.label()) {}
 
   /// Finds the wave's table and counter, when it begins. The packed work-item is in s_.stride.
   void beginSums();

@@ -178,7 +178,7 @@ void KernelLaunch::start(Wave &w, const std::array<uint32_t, 3> &group, unsigned
   w.pc = entry_;
   w.status = 0;
   w.gpr_index = 0;
-  w.flat_scratch = scratch_window_base;
+  w.flat_scratch = arch_.architected_flat_scratch ? scratch_window_base : 0;
   // gfx12 has neither DX10_CLAMP nor IEEE; there the bits say something else.
   const uint32_t modes = arch_.gfx12 ? 0 : (rsrc1_ >> 21 & 1) << 8 | (rsrc1_ >> 23 & 1) << 9;
   w.set_mode((rsrc1_ >> 12 & 0xff) | modes);

@@ -39,11 +39,18 @@ void flat_addresses(const Wave &w, const Instruction &in, uint64_t *va) {
   for (unsigned i = 0; i < 64; i++) va[i] = (uint64_t{hi[i]} << 32 | lo[i]) + offset;
 }
 
+// Where scratch is, as code has said it in FLAT_SCRATCH. Whoever has not accesses something else.
+uint64_t flat_scratch(const Wave &w) {
+  return w.arch->gfx9 && !w.arch->architected_flat_scratch ? w.sgpr64(sreg::flat_scratch_lo)
+                                                           : w.flat_scratch;
+}
+
 // Private addresses to addresses in the scratch window, which is laid out for `lanes` lanes.
 void interleave(const Wave &w, const uint32_t *address, LaneAddresses &a) {
+  const uint64_t base = flat_scratch(w);
   const unsigned row = w.lanes == 64 ? 8 : 7; // log2 of the bytes of one dword of all lanes
   for (unsigned i = 0; i < 64; i++)
-    a.va[i] = scratch_window_base + (uint64_t{address[i] / 4} << row) + i * 4 + address[i] % 4;
+    a.va[i] = base + (uint64_t{address[i] / 4} << row) + i * 4 + address[i] % 4;
   a.word_stride = w.lanes * 4;
 }
 
@@ -280,6 +287,7 @@ Run find_run(Wave &w, const Instruction &in, uint32_t bytes, bool write) {
   case Encoding::flat:
   case Encoding::global: return in.src[0].is_vgpr() ? flat_run(w, in, bytes, write, low) : Run{};
   case Encoding::scratch: {
+    if (flat_scratch(w) != scratch_window_base) return {};
     uint32_t address = (in.saddr ? w.sgpr[in.src[2].index] : 0) + static_cast<uint32_t>(in.offset);
     if (in.src[0].is_vgpr()) {
       const uint32_t *row = w.vgpr[in.src[0].index];

@@ -83,7 +83,7 @@ struct Wave {
   bool barrier_signaled = false;     // gfx12: it has arrived, others have not
   bool barrier_complete = false;     // gfx12: all have, and it has not waited for that yet
   uint64_t global_barrier_phase = 0; // while at_global_barrier: the phase that must end
-  uint64_t flat_scratch = 0;         // gfx10+: kept for s_getreg; private memory does not need it
+  uint64_t flat_scratch = 0;         // not on gfx90a and gfx908, which have it in scalar registers
   uint32_t gpr_index = 0; // s_set_gpr_idx: enabled parts in [15:12], index in [7:0]; 0 when off
 
   uint64_t sgpr64(unsigned i) const {

@@ -15,6 +15,7 @@ import reports
 from fade import GPU, LIB, PROBE, program
 
 LEVELS = ["O0", "O1", "O2", "O3"]
+LANES = {"gfx90a": 64, "gfx1030": 32}
 
 # Values in nearly all scalar registers, most of which hold the address of the next load.
 CROWDED = observe.ASSEMBLY.replace("rows", "crowded").replace(observe.ASSEMBLY.split("rows:\n")[1].split(".Lend:")[0], """
@@ -45,6 +46,75 @@ CROWDED = observe.ASSEMBLY.replace("rows", "crowded").replace(observe.ASSEMBLY.s
   global_store_dword v1, v2, s[4:5]
   s_endpgm
 """).replace("next_free_sgpr 16", "next_free_sgpr 102")
+
+# Values in all 256 vector registers, among them addresses; a load and a matrix multiplication are on their way into some when others are needed.
+FULL = observe.ASSEMBLY.replace("rows", "full").replace(observe.ASSEMBLY.split("rows:\n")[1].split(".Lend:")[0], """
+  .macro address low, high, offset
+  v_mov_b32_e32 v[\\high], s7
+  v_add_co_u32_e64 v[\\low], VCC, s6, v1
+  v_addc_co_u32_e64 v[\\high], VCC, 0, v[\\high], VCC
+  v_add_u32_e32 v[\\low], \\offset, v[\\low]
+  .endm
+  PAIRS
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v1, 2, v0
+  v_mov_b32_e32 v2, 0
+  v_mov_b32_e32 v3, 0
+  s_waitcnt lgkmcnt(0)
+  .set n, 4
+  .rept 252
+  v_mad_u32_u24 v[n], v0, 3, 64-n/4
+  .set n, n+1
+  .endr
+  address A, A+1, 0
+  address B, B+1, 32
+  address C, C+1, 64
+  address D, D+1, 128
+  global_load_dword v236, v1, s[6:7] offset:8
+  s_mov_b32 exec_lo, 0x55555555
+  global_load_dword v2, v[A:A+1], off
+  global_load_dword v237, v[B:B+1], off
+  MATRICES
+  global_load_dword v234, v[C:C+1], off
+  s_mov_b32 exec_lo, -1
+  global_load_dword v3, v[D:D+1], off
+  ds_write_b32 v1, v238
+  ds_read_b32 v252, v1
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  s_nop 15
+  .irp low, A, B, C, D
+  v_subrev_u32_e32 v[\\low], s6, v[\\low]
+  .endr
+  .irp high, A+1, B+1, C+1, D+1
+  v_subrev_u32_e32 v[\\high], s7, v[\\high]
+  .endr
+  .set n, 3
+  .rept 253
+  v_xor_b32_e32 v2, v2, v[n]
+  v_lshl_add_u32 v2, v2, 1, v2
+  .set n, n+1
+  .endr
+  global_store_dword v1, v2, s[4:5]
+  s_endpgm
+""").replace("next_free_vgpr 4", "next_free_vgpr 256").replace("accum_offset 4", "accum_offset 256")
+
+
+def with_twin(text, name):
+    """Metadata of the kernel's twin as well: HIP finds it, and it runs alone, without anybody who takes its records."""
+    entry = text.split("amdhsa.kernels:\n")[1].split("...\n")[0]
+    twin = entry.replace(name, "__fade_" + name).replace("kernarg_segment_size: 16", "kernarg_segment_size: 24").replace("private_segment_fixed_size: 0", "private_segment_fixed_size: 36")
+    return text.replace(entry, entry + twin + "      - {.size: 8, .offset: 16, .value_kind: by_value}\n")
+
+
+def full(gpu):
+    """For a GPU."""
+    pairs = "\n".join(f"  .set {x}, {n}" for x, n in zip("ABCD", (254, 248, 246, 230) if gpu == "gfx90a" else (254, 247, 239, 231)))
+    text = FULL.replace("PAIRS", pairs)
+    if gpu == "gfx90a":
+        return text.replace("VCC", "vcc").replace("MATRICES", "v_mfma_f32_16x16x4f32 v[250:253], v[4], v[5], v[250:253]")
+    text = text.replace("gfx90a", gpu).replace("VCC", "vcc_lo").replace("MATRICES", "").replace("v_addc_co_u32", "v_add_co_ci_u32")
+    return re.sub("v_(add|subrev)_u32", r"v_\1_nc_u32", text).replace("    .amdhsa_accum_offset 256\n", "").replace("wavefront_size: 64", "wavefront_size: 32")
+
 
 # Calls one of two functions, whose addresses are chosen beforehand, without symbols. They use registers that compilers keep, take SCC and leave something in it.
 CHOOSING = observe.ASSEMBLY.replace("rows", "choosing").replace(observe.ASSEMBLY.split("rows:\n")[1].split(".Lend:")[0], """
@@ -317,6 +387,14 @@ class Tests(reports.Test):
     def test_blocks_with_all_optimizations(self):
         self.check_blocks("O3", {"looking"})
 
+    def test_counts_accesses_and_blocks_of_kernels_that_use_all_vector_registers(self):
+        self.check_accesses("full_O2", {"looking"})
+        self.check_together("full_O2", {"looking"})
+        self.check_blocks("full_O2", {"looking"})
+
+    def test_sums_of_kernels_that_use_all_vector_registers(self):
+        self.assertEqual(len(list(self.check_sums("rewritten_full_O2", *reports.BOTH))), len(self.gpus()))
+
     def test_kernels_that_are_left_alone_have_a_reason(self):
         result = self.rewritten(program("rewritten_O0"), ["-v"])
         self.assertRegex(result.stderr, r"fade: looking\(.*\): the original runs: it has no instrumented twin: an address that is computed from the program counter at 0x")
@@ -550,11 +628,43 @@ class Tests(reports.Test):
         self.assertEqual(len(found[0]), 45)
         self.assertEqual(*found)
 
-    def assembled(self, name, text):
+    @unittest.skipIf(observe.COMPILE == [""], observe.NO_COMPILER)
+    def test_vector_registers_are_borrowed_where_all_hold_something(self):
+        for gpu in ("gfx90a", "gfx1030"):
+            code = self.assembled("full", full(gpu), gpu)
+            app = [program("module"), code, "full", 1, 64, 0, "p", "p"]
+            alone = self.probe(["--gpu", gpu], app)
+            self.assertEqual(alone.code, 0, alone.stderr)
+            for handlers in (["MessageLogger"], ["BlockCounts", "MemoryAnalysis"], ["MemoryAnalysis"]):
+                found = []
+                for way in ("rewrite", "gpu"):
+                    result = self.probe(["--gpu", gpu, "-i", "--observe", way, "-a", *handlers], app, env={**self.home, "FADE_GPU_HAZARDS": "calls"})
+                    self.assertEqual((result.code, result.stdout), (0, alone.stdout), result.stderr)
+                    self.assertNotIn("comes too early", result.stderr)
+                    accesses = [(x["op"], x["function"], x["mask"], [address - x["addresses"][0] for address in x["addresses"]]) for x in result.objects("access")]
+                    tables = [[{**x, "hottest": None} for x in each["global"] + each["lds"]] for each in result.objects("memory") if each["kernel"] == "full"]
+                    found.append((sorted(accesses), tables, blocks(result.objects())))
+                self.assertEqual(*found)
+                self.assertEqual(len(found[0][0]), {"MessageLogger": 8 * 64 // LANES[gpu]}.get(handlers[0], 0))
+
+    @unittest.skipIf(observe.COMPILE == [""], observe.NO_COMPILER)
+    def test_borrowed_vector_registers_wait_for_what_is_on_its_way_there(self):
+        for gpu in ("gfx90a", "gfx1030"):
+            code = self.assembled("full", with_twin(full(gpu), "full"), gpu)
+            made = self.bare([PROBE, "rewrite", code, "-o", self.path(gpu), "--instrument", "accesses"])
+            self.assertRegex(made.stdout, "full: 9 accesses, 36 more bytes of scratch, .* 0 more VGPRs")
+            [twins] = os.listdir(self.path(gpu))
+            for kernel, more in (("full", []), ("__fade_full", ["i0", "i0"])):
+                app = [program("module"), os.path.join(self.path(gpu), twins), kernel, 1, 64, 0, "p", "p", *more]
+                result = self.bare([PROBE, "check", "--gpu", gpu, "--checks", "wait,hazard", "--", *app])
+                self.assertEqual(result.code, 0, result.stderr)
+                self.assertIn("no findings in 1 dispatch", result.stderr)
+
+    def assembled(self, name, text, gpu="gfx90a"):
         code, source = self.path(name + ".hsaco"), self.path(name + ".s")
         with open(source, "w", encoding="utf-8") as file:
             file.write(text)
-        subprocess.run([observe.CLANG, "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-x", "assembler", source, "-o", code], check=True)
+        subprocess.run([observe.CLANG, "-target", "amdgcn-amd-amdhsa", f"-mcpu={gpu}", "-x", "assembler", source, "-o", code], check=True)
         return code
 
     @unittest.skipIf(observe.COMPILE == [""], observe.NO_COMPILER)

@@ -6,6 +6,15 @@
 #include <cstring>
 #include <vector>
 
+// FULL: kernels leave no vector registers free.
+#ifdef FULL
+#define KERNEL __global__ __launch_bounds__(256)
+#define TAKE_VECTORS() asm volatile("v_mov_b32 v255, 0" ::: "v255")
+#else
+#define KERNEL __global__
+#define TAKE_VECTORS() static_cast<void>(0)
+#endif
+
 __device__ unsigned found[4];
 __constant__ float weights[4] = {0.5f, 0.25f, 2, 1};
 
@@ -19,12 +28,14 @@ __device__ __attribute__((noinline)) int steps(int n) {
   return n <= 1 ? 0 : 1 + steps(n / 2); // without much stack
 }
 
-__global__ void straight(const float *in, float *out, int n) {
+KERNEL void straight(const float *in, float *out, int n) {
+  TAKE_VECTORS();
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = in[i] + weights[i % 4];
 }
 
-__global__ void diverging(const float *in, float *out, int n) {
+KERNEL void diverging(const float *in, float *out, int n) {
+  TAKE_VECTORS();
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   float sum = 0;
@@ -40,7 +51,8 @@ __global__ void diverging(const float *in, float *out, int n) {
   if (sum > 3) atomicAdd(&found[1], 1u);
 }
 
-__global__ void together(const float *in, float *out, int n, int rounds) {
+KERNEL void together(const float *in, float *out, int n, int rounds) {
+  TAKE_VECTORS();
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   float sum = in[i % n];
   for (int k = 0; k < rounds; k++) {
@@ -51,7 +63,8 @@ __global__ void together(const float *in, float *out, int n, int rounds) {
   if (i < n) out[i] = sum;
 }
 
-__global__ void shared(const float *in, float *out, int n) {
+KERNEL void shared(const float *in, float *out, int n) {
+  TAKE_VECTORS();
   __shared__ float tile[256];
   const int i = threadIdx.x;
   tile[i] = in[(blockIdx.x * 256 + i) % n];
@@ -63,17 +76,20 @@ __global__ void shared(const float *in, float *out, int n) {
   if (i == 0) out[blockIdx.x] = tile[0];
 }
 
-__global__ void calling(const float *in, float *out, int n) {
+KERNEL void calling(const float *in, float *out, int n) {
+  TAKE_VECTORS();
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = series(in[i], i & 7) + series(1.5f, 3);
 }
 
-__global__ void recursive(float *out, int n) {
+KERNEL void recursive(float *out, int n) {
+  TAKE_VECTORS();
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = steps(i % 9 + 1);
 }
 
-__global__ void spilling(const float *in, float *out, int n) {
+KERNEL void spilling(const float *in, float *out, int n) {
+  TAKE_VECTORS();
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   float last[40];
   for (int k = 0; k < 40; k++) last[k] = in[(i * 7 + k) % n];
@@ -108,7 +124,8 @@ __device__ __forceinline__ Words bufferOf(const float *at, int n) {
           static_cast<unsigned>(n * sizeof(float)), kind};
 }
 
-__global__ void through_buffers(const float *in, float *out, int n, int first) {
+KERNEL void through_buffers(const float *in, float *out, int n, int first) {
+  TAKE_VECTORS();
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   const Words from = bufferOf(in, n), to = bufferOf(out, n);
   const Floats four = load4(from, i * 16, 0, 0); // three quarters of the lanes are outside
@@ -117,13 +134,17 @@ __global__ void through_buffers(const float *in, float *out, int n, int first) {
 }
 
 // What nobody can move.
-__global__ void looking(float *out) {
+KERNEL void looking(float *out) {
+  TAKE_VECTORS();
   unsigned long here;
   asm volatile("s_getpc_b64 %0" : "=s"(here));
   out[threadIdx.x] = here != 0 ? 1 : 0;
 }
 
-__global__ void without_arguments() { found[2] += threadIdx.x == 3; }
+KERNEL void without_arguments() {
+  TAKE_VECTORS();
+  found[2] += threadIdx.x == 3;
+}
 
 int main() {
   constexpr int n = 1000;

@@ -24,6 +24,12 @@ public:
     group_.lds = lds_.data(), group_.lds_bytes = lds_bytes;
     wave.memory = &view_, wave.group = &group_, wave.stats = &stats, wave.device = &device_;
     wave.scratch = scratch_.data(), wave.scratch_bytes = private_bytes;
+    set_flat_scratch(scratch_window_base);
+  }
+  // As kernels do it when they begin, where the GPU does not do it itself.
+  void set_flat_scratch(uint64_t va) {
+    wave.flat_scratch = va;
+    if (wave.arch->gfx9 && !wave.arch->architected_flat_scratch) set_s64(sreg::flat_scratch_lo, va);
   }
 
   DispatchStats stats;

@@ -145,6 +145,18 @@ TEST(Private, BeyondTheWavesMemoryFaultsInTheAperture) {
   EXPECT_EQ(b.fault_of("scratch_store_dword v6, v4, off").address, 0u);
 }
 
+TEST(Private, IsNowhereBeforeTheKernelHasSaidWhere) {
+  for (const char *cpu : {"gfx90a", "gfx908", "gfx1030"}) {
+    MemoryBench b(cpu);
+    b.set_v(6, 8);
+    b.run("scratch_load_dword v5, v6, off");
+    b.set_flat_scratch(0);
+    EXPECT_EQ(b.fault_of("scratch_load_dword v5, v6, off").address, 2u * b.wave.lanes * 4) << cpu;
+    b.point(2, (u64{private_aperture_hi} << 32) + 8, 0);
+    EXPECT_EQ(b.fault_of("flat_load_dword v4, v[2:3]").address, 2u * b.wave.lanes * 4) << cpu;
+  }
+}
+
 TEST(Private, Wave32HasRowsOf32Lanes) {
   MemoryBench b("gfx1100");
   b.fill(4, [](unsigned i) { return 10 + i; });
