@@ -190,11 +190,17 @@ private:
     const Work work{*kernel, *program, *observed, FADE_CLONE_PREFIX + outcome.name,
                     (is_wave32 ? FADE_KERNEL_WAVE32 : FADE_KERNEL_WAVE64) |
                         (has_variables ? FADE_KERNEL_HAS_VARIABLES : 0)};
-    if (!countsOnly(modes_)) return addRecording(work, outcome);
+    const auto record = [&](uint32_t modes) { return addRecording(work, modes, outcome); };
+    if (!countsOnly(modes_)) {
+      auto status = record(modes_);
+      if (status || (modes_ & FADE_MODE_SUMMARY) == 0) return status;
+      // To record an access takes fewer registers than to add it up.
+      return record(modes_ & ~FADE_MODE_SUMMARY) ? Status(Done{}) : std::move(status);
+    }
     auto status = addCounting(work, outcome);
     if (status || modes_ != FADE_MODE_COUNTS) return status;
     // Routines borrow registers for each block: slower, where there are no counters for it.
-    return addRecording(work, outcome) ? Status(Done{}) : std::move(status);
+    return record(modes_) ? Status(Done{}) : std::move(status);
   }
 
   struct Work {
@@ -230,22 +236,21 @@ private:
     return Done{};
   }
 
-  Status addRecording(const Work &work, KernelOutcome &outcome) {
-    const uint32_t flags = (modes_ & FADE_MODE_SUMMARY) != 0 ? FADE_KERNEL_SUMS : 0;
-    std::vector<std::byte> table =
-        tableOfTwin(work.observed, work.twin, modes_, work.flags | flags);
+  Status addRecording(const Work &work, uint32_t modes, KernelOutcome &outcome) {
+    const uint32_t flags = (modes & FADE_MODE_SUMMARY) != 0 ? FADE_KERNEL_SUMS : 0;
+    std::vector<std::byte> table = tableOfTwin(work.observed, work.twin, modes, work.flags | flags);
     RecordingRequest request{.object = *object_,
                              .kernel = work.kernel,
                              .program = work.program,
                              .sites = {},
                              .blocks = {},
-                             .modes = modes_,
+                             .modes = modes,
                              .module = setId(table),
                              .address = writer_.nextAddress()};
     for (const ObservedPlace &block : work.observed.blocks)
       if (work.program.instructions.contains(block.address))
         request.blocks[block.address] = block.site;
-    if ((modes_ & FADE_MODE_ACCESSES) != 0)
+    if ((modes & FADE_MODE_ACCESSES) != 0)
       if (auto status = findSites(work, table, request); !status) return status;
     auto code = makeRecording(request, assemblerFor(work.kernel));
     if (!code) return std::move(code).error();

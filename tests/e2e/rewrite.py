@@ -15,7 +15,7 @@ import reports
 from fade import GPU, LIB, PROBE, program
 
 LEVELS = ["O0", "O1", "O2", "O3"]
-LANES = {"gfx90a": 64, "gfx1030": 32}
+LANES = {GPU: fade.LANES} if "E2E_GPU" in os.environ else {"gfx90a": 64, "gfx1030": 32}
 
 # Values in nearly all scalar registers, most of which hold the address of the next load.
 CROWDED = observe.ASSEMBLY.replace("rows", "crowded").replace(observe.ASSEMBLY.split("rows:\n")[1].split(".Lend:")[0], """
@@ -52,6 +52,7 @@ FULL = observe.ASSEMBLY.replace("rows", "full").replace(observe.ASSEMBLY.split("
   .macro address low, high, offset
   v_mov_b32_e32 v[\\high], s7
   v_add_co_u32_e64 v[\\low], VCC, s6, v1
+  s_nop 1
   v_addc_co_u32_e64 v[\\high], VCC, 0, v[\\high], VCC
   v_add_u32_e32 v[\\low], \\offset, v[\\low]
   .endm
@@ -108,12 +109,23 @@ def with_twin(text, name):
 
 def full(gpu):
     """For a GPU."""
-    pairs = "\n".join(f"  .set {x}, {n}" for x, n in zip("ABCD", (254, 248, 246, 230) if gpu == "gfx90a" else (254, 247, 239, 231)))
-    text = FULL.replace("PAIRS", pairs)
+    is_gfx9 = gpu.startswith("gfx9")
+    pairs = zip("ABCD", (254, 248, 246, 230) if is_gfx9 else (254, 247, 239, 231))
+    text = FULL.replace("gfx90a", gpu).replace("PAIRS", "\n".join(f"  .set {x}, {n}" for x, n in pairs))
+    if gpu == "gfx908":
+        return text.replace("VCC", "vcc").replace("MATRICES", "").replace("    .amdhsa_accum_offset 256\n", "")
     if gpu == "gfx90a":
         return text.replace("VCC", "vcc").replace("MATRICES", "v_mfma_f32_16x16x4f32 v[250:253], v[4], v[5], v[250:253]")
-    text = text.replace("gfx90a", gpu).replace("VCC", "vcc_lo").replace("MATRICES", "").replace("v_addc_co_u32", "v_add_co_ci_u32")
-    return re.sub("v_(add|subrev)_u32", r"v_\1_nc_u32", text).replace("    .amdhsa_accum_offset 256\n", "").replace("wavefront_size: 64", "wavefront_size: 32")
+    if is_gfx9:
+        return text.replace("VCC", "vcc").replace("MATRICES", "v_mfma_f32_16x16x4_f32 v[250:253], v[4], v[5], v[250:253]")
+    text = text.replace("VCC", "vcc_lo").replace("MATRICES", "").replace("v_addc_co_u32", "v_add_co_ci_u32")
+    text = re.sub("v_(add|subrev)_u32", r"v_\1_nc_u32", text).replace("    .amdhsa_accum_offset 256\n", "").replace("wavefront_size: 64", "wavefront_size: 32")
+    if gpu.startswith("gfx10"):
+        return text
+    text = text.replace("s_load_dwordx4", "s_load_b128").replace("load_dword", "load_b32").replace("store_dword", "store_b32").replace("ds_read_", "ds_load_").replace("ds_write_", "ds_store_")
+    if gpu.startswith("gfx11"):
+        return text
+    return re.sub("s_waitcnt .*", "s_wait_loadcnt 0\ns_wait_dscnt 0\ns_wait_kmcnt 0", text)
 
 
 # Calls one of two functions, whose addresses are chosen beforehand, without symbols. They use registers that compilers keep, take SCC and leave something in it.
@@ -630,7 +642,7 @@ class Tests(reports.Test):
 
     @unittest.skipIf(observe.COMPILE == [""], observe.NO_COMPILER)
     def test_vector_registers_are_borrowed_where_all_hold_something(self):
-        for gpu in ("gfx90a", "gfx1030"):
+        for gpu in LANES:
             code = self.assembled("full", full(gpu), gpu)
             app = [program("module"), code, "full", 1, 64, 0, "p", "p"]
             alone = self.probe(["--gpu", gpu], app)
@@ -647,9 +659,24 @@ class Tests(reports.Test):
                 self.assertEqual(*found)
                 self.assertEqual(len(found[0][0]), {"MessageLogger": 8 * 64 // LANES[gpu]}.get(handlers[0], 0))
 
+    @unittest.skipIf(observe.COMPILE == [""] or "E2E_GPU" in os.environ, "for gfx1030")
+    def test_kernels_with_too_few_registers_for_sums_record(self):
+        text = CROWDED.replace("gfx90a", "gfx1030").replace("v_add_u32", "v_add_nc_u32").replace("    .amdhsa_accum_offset 4\n", "").replace("wavefront_size: 64", "wavefront_size: 32")
+        app, found = [program("module"), self.assembled("crowded", text, "gfx1030"), "crowded", 1, 64, 0, "p", "p"], []
+        alone = self.probe(["--gpu", "gfx1030"], app)
+        for way in ("rewrite", "gpu"):
+            result = self.probe(["--gpu", "gfx1030", "-i", "--observe", way, "-a", "MemoryAnalysis"], app, env=self.home)
+            self.assertEqual((result.code, result.stdout), (0, alone.stdout), result.stderr)
+            [memory] = [x for x in result.objects("memory") if x["kernel"] == "crowded"]
+            found.append([{**x, "hottest": None} for x in memory["global"]])
+            [dispatch] = [x for x in result.objects("dispatch") if x["kernel"] == "crowded"]
+            self.assertEqual(dispatch["records"], 2 * 46 if way == "rewrite" else dispatch["records"])
+        self.assertEqual(*found)
+        self.assertEqual(len(found[0]), 45)
+
     @unittest.skipIf(observe.COMPILE == [""], observe.NO_COMPILER)
     def test_borrowed_vector_registers_wait_for_what_is_on_its_way_there(self):
-        for gpu in ("gfx90a", "gfx1030"):
+        for gpu in LANES:
             code = self.assembled("full", with_twin(full(gpu), "full"), gpu)
             made = self.bare([PROBE, "rewrite", code, "-o", self.path(gpu), "--instrument", "accesses"])
             self.assertRegex(made.stdout, "full: 9 accesses, 36 more bytes of scratch, .* 0 more VGPRs")
