@@ -107,7 +107,7 @@ class Tests(fade.Test):
         for number, (changes, expected) in enumerate((({"kernel_object": 4097}, "cannot have been at 0x1001"),
                                                       ({"kernel_object": A + 64}, "cannot have been at|overlaps memory"),
                                                       ({"mangled_name": "nothing.kd"}, "it has no kernel nothing"),
-                                                      ({"grid": [0, 1, 1]}, "'grid' has something else"))):
+                                                      ({"grid": [0, 1, 1]}, "'grid' has values other than positive numbers"))):
             with self.subTest(expected):
                 folder = self.perf_lab(**changes)
                 result = self.run_probe("import", folder, "-o", self.path(f"captures{number}"), code=2)
