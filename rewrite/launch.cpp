@@ -142,7 +142,7 @@ bool LaunchRegisters::fits(unsigned vectors) const {
   codeobj::OccupancyInput input = codeobj::occupancyInput(kernel_);
   input.vgprs = std::max(input.vgprs, vectorsWithAccumulators(vectors));
   const auto found = codeobj::occupancy(object_.target(), input);
-  return !found || found->workgroups != 0;
+  return !found || found->fits;
 }
 
 std::array<uint8_t, codeobj::kDescriptorSize>

@@ -75,6 +75,8 @@ std::optional<Occupancy> occupancy(const Target &target, const OccupancyInput &i
   unsigned by_registers = std::min(result.by_vgprs, result.by_sgprs);
   uint64_t with_registers =
       std::max<uint64_t>(uint64_t(by_registers) * p.simds / result.waves_per_workgroup, 1);
+  const uint64_t waves_with_vgprs = uint64_t(p.vgprs / registers) * p.simds;
+  result.fits = waves_with_vgprs >= result.waves_per_workgroup;
   result.workgroups = static_cast<unsigned>(std::min({slots, with_lds, with_registers}));
   result.waves_per_simd = std::min(waves(result.workgroups), std::max(by_registers, 1u));
 

@@ -34,6 +34,7 @@ struct Occupancy {
   unsigned waves_per_simd = 0;
   unsigned workgroups = 0; ///< per CU; in WGP mode, per pair of CUs
   unsigned waves_per_workgroup = 0;
+  bool fits = true; ///< the VGPRs of a workgroup into a CU, or a pair of them
   OccupancyLimit limit = OccupancyLimit::Waves;
 };
 

@@ -97,6 +97,17 @@ TEST(Occupancy, CountsWholeWorkgroupsOnly) {
   EXPECT_EQ(found->waves_per_simd, 3u);
 }
 
+TEST(Occupancy, SaysWhetherAWorkgroupFits) {
+  const auto fits = [](const char *target, unsigned vgprs, unsigned wavefront, bool wgp) {
+    return occupancy(*parseTarget(target), {vgprs, 32, 0, 1024, wavefront, wgp})->fits;
+  };
+  EXPECT_TRUE(fits("gfx90a", 128, 64, false));
+  EXPECT_FALSE(fits("gfx90a", 136, 64, false));
+  EXPECT_TRUE(fits("gfx1030", 128, 32, true));
+  EXPECT_FALSE(fits("gfx1030", 136, 32, true));
+  EXPECT_FALSE(fits("gfx1030", 128, 32, false));
+}
+
 TEST(Occupancy, DynamicLdsCounts) {
   auto object = testing::open_object(testing::data_file("triton/gfx90a/matmul.hsaco"));
   auto kernel = object->kernel(0);

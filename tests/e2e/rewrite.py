@@ -404,6 +404,13 @@ class Tests(reports.Test):
         self.check_together("full_O2", {"looking"})
         self.check_blocks("full_O2", {"looking"})
 
+    def test_counts_and_accesses_of_kernels_that_use_all_vector_registers_of_large_workgroups(self):
+        made = self.bare([PROBE, "rewrite", program("rewritten_wide_O2"), "-o", self.path("out"), "--instrument", "accesses"])
+        self.assertIn("36 more bytes of scratch", made.stdout)
+        self.assertNotRegex(made.stdout, "[1-9][0-9]* more VGPRs")
+        self.check_together("wide_O2", {"looking"})
+        self.check_level("wide_O2", {"looking"})
+
     def test_sums_of_kernels_that_use_all_vector_registers(self):
         self.assertEqual(len(list(self.check_sums("rewritten_full_O2", *reports.BOTH))), len(self.gpus()))
 

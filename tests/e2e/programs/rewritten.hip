@@ -7,9 +7,12 @@
 #include <vector>
 
 // FULL: kernels leave no vector registers free.
-#ifdef FULL
+#if defined(FULL)
 #define KERNEL __global__ __launch_bounds__(256)
 #define TAKE_VECTORS() asm volatile("v_mov_b32 v255, 0" ::: "v255")
+#elif defined(WIDE) // the same, for workgroups of 1,024
+#define KERNEL __global__ __launch_bounds__(1024)
+#define TAKE_VECTORS() asm volatile("v_mov_b32 v127, 0" ::: "v127")
 #else
 #define KERNEL __global__
 #define TAKE_VECTORS() static_cast<void>(0)
