@@ -1,5 +1,7 @@
 #include "checks/signal_handlers.h"
 
+#include "hsa/signal_condition.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -25,16 +27,6 @@ struct SignalHandler {
   bool is_running = false;
   bool was_called = false;
 };
-
-bool holds(hsa_signal_condition_t condition, hsa_signal_value_t left, hsa_signal_value_t right) {
-  switch (condition) {
-  case HSA_SIGNAL_CONDITION_EQ: return left == right;
-  case HSA_SIGNAL_CONDITION_NE: return left != right;
-  case HSA_SIGNAL_CONDITION_LT: return left < right;
-  case HSA_SIGNAL_CONDITION_GTE: return left >= right;
-  }
-  return false;
-}
 
 /// All handlers that are registered.
 class SignalHandlers {

@@ -1,6 +1,7 @@
 #include "hsa/signal_waits.h"
 
 #include "hsa/executed.h"
+#include "hsa/signal_condition.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,16 +16,6 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kAwake = 20us;     ///< about what waking up takes
 constexpr auto kLongest = 200us;  ///< between two looks
 constexpr int kShareOfWaited = 8; ///< a sleep prolongs the wait by no more than this part of it
-
-bool holds(hsa_signal_condition_t condition, hsa_signal_value_t now, hsa_signal_value_t value) {
-  switch (condition) {
-  case HSA_SIGNAL_CONDITION_EQ: return now == value;
-  case HSA_SIGNAL_CONDITION_NE: return now != value;
-  case HSA_SIGNAL_CONDITION_LT: return now < value;
-  case HSA_SIGNAL_CONDITION_GTE: return now >= value;
-  default: return false;
-  }
-}
 
 /// Whether ROCr need not be asked to wait.
 bool canSleep(hsa_signal_condition_t condition, uint64_t timeout) {
