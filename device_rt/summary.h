@@ -433,7 +433,8 @@ ENTRY void __fade_rt_summary_lds_here(table_t table, u64 address, u32 slot, u32 
 // together until one comes again without the others; the first of them adds up.
 //
 // The class is the same if the same lanes have all moved by the same distance, and it is one that
-// does not matter (key). That holds for tiles as well as for lines.
+// does not matter (key; of some, fewer bits: __fade_rt_summary_shorter_key()). That holds for tiles
+// as well as for lines.
 //
 // Of some accesses to global memory a second class is kept, of the same lanes, equally far apart:
 // who moves on by half a cache line meets two in turn. Of its address only the bits of the key
@@ -446,7 +447,7 @@ typedef struct {
 // Adds what a lane has kept: `lanes` as there. `counter`: 0 for LDS.
 ENTRY void __fade_rt_summary_add(table_t table, u32 place, u32 counter, u32 count, u64 lanes) {
   if (count != 0 && lane_id() == first_bit(lanes)) {
-    count64(&((class_t)(table + place))->count, count);
+    count64(&((class_t)(table + (place & FADE_SLOT_MASK)))->count, count);
     if (counter != 0) count32((__global u32 *)(table + counter), count);
   }
 }
@@ -456,6 +457,26 @@ INLINE void add_kept(group_t group, table_t table, u32 counter, u32 place, u32 c
   u64 lanes = (u64)*kept.lanes_high << 32 | *kept.lanes_low;
   __fade_rt_summary_add(table, place, counter, count, lanes);
   leave(group);
+}
+
+// Where in a cache line an access begins does not matter if each line serves lanes with one and the
+// same address, and no lane needs two: then only the bits of the address below the lanes' size do.
+// Returns by how many bits that shortens the key. Asked of lines and tiles of the whole group.
+ENTRY u32 __fade_rt_summary_shorter_key(u64 address, u32 slot, i32 key) {
+  u32 size = slot & FADE_SLOT_SIZE, in_size = size - 1;
+  // The key of atomics is the whole address.
+  if (key <= 0 || is_so(size == 0 || (size & in_size) != 0)) return 0;
+  group_t group = enter(slot);
+  lanes_t w = lanes_at(group, address);
+  bool is_far = (u64)(w.delta + (1 << 30)) >> 31 != 0;
+  bool is_odd = is_far || ((u32)address & in_size) != 0;
+  // Along the lanes addresses go up or down, by a line or more.
+  i32 distance = distance_of(w);
+  u64 up = ballot(group, is_odd || (distance != 0 && distance <= key));
+  u64 down = ballot(group, is_odd || (distance != 0 && distance >= -key));
+  u32 bits = is_empty(up) || is_empty(down) ? (u32)__builtin_popcount((u32)key & ~in_size) : 0;
+  leave(group);
+  return bits;
 }
 
 INLINE void keep(group_t group, table_t table, u64 address, u32 slot, u32 counter, i32 key,
@@ -469,14 +490,15 @@ INLINE void keep(group_t group, table_t table, u64 address, u32 slot, u32 counte
   if (wave_size() == 64) other |= (u32)(lanes >> 32) ^ *kept.lanes_high;
   if (!in_lds) other |= (u32)(moved >> 32) ^ (u32)((i32)first >> 31);
   // In advance: without an `else` there are no values to be brought together behind it.
-  u32 count = (*kept.count)++;
-  if (LIKELY(is_empty(ballot(group, (other | ((u32)moved & (u32)key)) != 0)))) return;
+  u32 count = (*kept.count)++, matters = (u32)key;
+  if (SHORTENS_KEYS) matters >>= *kept.place & 31;
+  if (LIKELY(is_empty(ballot(group, (other | ((u32)moved & matters)) != 0)))) return;
+  bool has_other_shape = !is_empty(ballot(group, other != 0));
   if (!two) {
     add_kept(group, table, in_lds ? 0 : counter, *kept.place, count, kept);
   } else {
     u32 other_place = *kept.other_place, other_count = *kept.other_count;
-    bool is_same_shape = is_empty(ballot(group, other != 0));
-    if (is_same_shape) { // the two change places
+    if (!has_other_shape) { // the two change places
       u32 is_third = (((u32)address ^ *kept.other_low) & (u32)key) |
                      (at_most_one(other_place) ^ 1) | (first == 0x80000000 ? 1 : 0);
       *kept.other_low = *kept.low;
@@ -502,6 +524,9 @@ INLINE void keep(group_t group, table_t table, u64 address, u32 slot, u32 counte
                      : __fade_rt_summary(table, address, slot, said, key);
   u32 place = uniform((u32)found);
   u64 lanes_now = place > WAS_IRREGULAR ? lanes_found(group, found) : 0;
+  // Below FADE_SLOT_MASK; of a shape that is still the same the answer is known: no.
+  if (SHORTENS_KEYS && !in_lds && has_other_shape && place > WAS_IRREGULAR)
+    place |= uniform(__fade_rt_summary_shorter_key(address, slot, key));
   if (two && !is_empty(lanes_now ^ lanes)) { // the other one was kept for these lanes
     add_kept(group, table, counter, *kept.other_place, *kept.other_count, kept);
     *kept.other_place = 0;

@@ -5,7 +5,8 @@
 // for them here. Uniform values live in scalar registers if the compiler can prove it, and some of
 // what follows is there to tell it so, or to keep it from finding out.
 #define LANES_WRITE_TOGETHER 0
-#define HAS_HINTS 0 // of what an access was the last time
+#define HAS_HINTS 0     // of what an access was the last time
+#define SHORTENS_KEYS 1 // see __fade_rt_summary_shorter_key()
 
 // ---- hooks
 

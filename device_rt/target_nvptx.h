@@ -3,7 +3,8 @@
 // Lanes run on their own and need not come together again by themselves: a group is the set of
 // lanes that entered together, and whatever they do as a group names it.
 #define LANES_WRITE_TOGETHER 1
-#define HAS_HINTS 1 // of what an access was the last time
+#define HAS_HINTS 1     // of what an access was the last time
+#define SHORTENS_KEYS 0 // see __fade_rt_summary_shorter_key(); two classes are kept instead
 
 INLINE u32 wave_size(void) { return 32; }
 // The builtin for it returns a long long, which is not 64 bits wide in OpenCL.

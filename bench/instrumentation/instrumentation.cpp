@@ -5,6 +5,7 @@
 #include <fade/clone.h>
 
 #include <cstdio>
+#include <string_view>
 
 using namespace fade::test;
 
@@ -72,16 +73,48 @@ void measureRecords(const std::string &arch) {
   }
 }
 
+// Of n × n elements; the waves' own share gets smaller the larger it is.
+void measureMatmul(const std::string &arch, uint32_t n) {
+  std::printf("| %s | %u |", arch.c_str(), n);
+  for (const char *mode : {"accesses", "summary"}) {
+    Session session(arch, KERNELS_DIR "/record-" + arch + "-" + mode + "-with.hsaco", 1);
+    Data data(session.device());
+    const std::vector<float> matrix(std::size_t{n} * n, 1.0f);
+    const Arguments arguments =
+        Arguments().add(data.add(matrix)).add(data.add(matrix)).add(data.add(matrix)).add<int>(n);
+    const Launch launch{"naive_matmul", {n, n, 1}, {16, 16, 1}};
+    const auto original = instructions(session.runOriginal(launch, arguments).stats);
+    Stream stream;
+    stream.capacity = 1 << 26;
+    std::printf(" %.2f |", double(instructions(session.runTwin(launch, arguments, stream).stats)) /
+                               double(original));
+  }
+  std::printf("\n");
+}
+
 } // namespace
 
-int main() {
-  std::printf(
-      "| architecture | kernel | mode | wave-instructions | times the original | bytes in the "
-      "ring | VGPRs | scratch |\n|---|---|---|---|---|---|---|---|\n");
-  for (const char *arch : {"gfx90a", "gfx942", "gfx1030"})
-    for (const char *kernel : {"vadd", "transpose", "matmul", "spmv", "reduction"})
-      measure(arch, kernel);
-  std::printf("\n| architecture | record | instructions | ring in device memory | of a `summary` "
-              "twin |\n|---|---|---|---|---|\n");
-  for (const char *arch : {"gfx90a", "gfx942", "gfx1030", "gfx1100"}) measureRecords(arch);
+int main(int argc, char **argv) {
+  // Which table, if not all.
+  const auto wanted = [&](std::string_view table) { return argc < 2 || table == argv[1]; };
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  if (wanted("kernels")) {
+    std::printf(
+        "| architecture | kernel | mode | wave-instructions | times the original | bytes in "
+        "the ring | VGPRs | scratch |\n|---|---|---|---|---|---|---|---|\n");
+    for (const char *arch : {"gfx90a", "gfx942", "gfx1030"})
+      for (const char *kernel : {"vadd", "transpose", "matmul", "spmv", "reduction"})
+        measure(arch, kernel);
+  }
+  if (wanted("records")) {
+    std::printf("\n| architecture | record | instructions | ring in device memory | of a `summary` "
+                "twin |\n|---|---|---|---|---|\n");
+    for (const char *arch : {"gfx90a", "gfx942", "gfx1030", "gfx1100"}) measureRecords(arch);
+  }
+  if (wanted("matmul")) {
+    std::printf("\n| architecture | naive product of matrices, n | `accesses` | `summary` |\n"
+                "|---|---|---|---|\n");
+    for (const char *arch : {"gfx90a", "gfx1030"})
+      for (const uint32_t n : {16u, 32u, 64u, 128u}) measureMatmul(arch, n);
+  }
 }

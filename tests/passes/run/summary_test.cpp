@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <optional>
 #include <set>
 
@@ -85,13 +86,32 @@ uint64_t keyOf(const fade_site &site) {
   return site.space == FADE_SPACE_FLAT ? 0xffff'ffff'0000'007f : 0x7f;
 }
 
+// Where in a cache line an access begins is left out where it makes no difference: lanes that begin
+// at multiples of their size, and touch as many lines wherever in a line the first one is.
+uint64_t keyOf(const fade_site &site, const Record &record) {
+  const uint64_t key = keyOf(site), in_size = site.size - uint64_t{1};
+  if (key != 0x7f || !std::has_single_bit(site.size) || site.size > key) return key;
+  fade::handlers::DistinctCounter distinct;
+  Lanes access(record);
+  std::set<uint64_t> used;
+  for (uint64_t at = 0; at <= key; at += site.size) {
+    fade::handlers::forEachLane(access.mask, [&](uint32_t lane) {
+      uint64_t &address = access.addresses[lane];
+      if ((address & in_size) != 0) used.insert(0); // none of these
+      address += site.size;
+    });
+    used.insert(fade::handlers::linesUsed(access, site.size, key + 1, distinct));
+  }
+  return used.size() == 1 ? in_size : key;
+}
+
 Classes classesOf(const std::vector<std::byte> &bytes, const fade::SiteTable &table) {
   Classes classes;
   forEachRecord(bytes, [&](const Record &record) {
     if (!record.hasLanes()) return;
     const bool has_class =
         !record.hasLength() && !record.isUser() && record.encoding() <= FADE_ENCODING_TILED;
-    const uint64_t key = has_class ? keyOf(table.sites()[record.site()]) : ~uint64_t{0};
+    const uint64_t key = has_class ? keyOf(table.sites()[record.site()], record) : ~uint64_t{0};
     Class c{record.site(),
             record.isSummary() ? FADE_RECORD_ACCESS : record.kind(),
             record.mask(),

@@ -170,3 +170,32 @@ KERNEL single(In in, Out out) {
     if (l % 31 == k % 31) out[i] = ((const volatile char *)in)[in[i + k]];
   }
 }
+
+// Loops whose accesses move by parts of a cache line. Lines serve one address each, but for lanes
+// that are 124 bytes apart, rows that are 64 bytes apart, and elements that reach over an end.
+KERNEL moving_by_parts(const volatile int *in, int *out) {
+  typedef int pair __attribute__((ext_vector_type(2)));
+  typedef int pair_anywhere __attribute__((ext_vector_type(2), aligned(4)));
+  const int i = localId();
+  int sum = 0;
+  if (groupId() > 1) return;
+#pragma unroll 1
+  for (int k = 0; k < 40; ++k) {
+    sum += in[groupId() * 3 + k];        // one address
+    sum += in[i / 16 * 33 + k];          // rows, more than a line apart
+    sum += in[i / 16 * 16 + k];          // by less
+    sum += in[3000 - i / 8 * 32 - k];    // downwards
+    sum += in[i * 33 + k];               // columns
+    sum += in[i * 31 + k];               // nearer
+    sum += in[4000 - i * 40 - 2 * k];    // downwards
+    sum += in[i % 16 * 64 + i / 16 + k]; // rows between each other
+  }
+#pragma unroll 1
+  for (int k = 0; k < 40; ++k) {
+    const pair a = *(const volatile pair *)(in + i * 34 + 2 * k);
+    const pair b = *(const volatile pair_anywhere *)(in + i * 34 + k); // over the end now and then
+    sum += a.x + a.y + b.x + b.y;
+    if (i % 3 != 0) sum += in[i / 32 * 50 + k + (k & 8)]; // not all lanes, by more now and then
+    if (groupId() == 0) out[i * 40 + k] = sum;
+  }
+}

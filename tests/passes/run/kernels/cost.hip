@@ -92,3 +92,14 @@ KERNEL blocks(const int *in, int *out, int n) {
   out[i] += v;
 }
 
+
+// Each element of the result by itself: lanes of a row read the same element of `a`, which moves on
+// by four bytes, and a line of `b`.
+KERNEL naive_matmul(const float *a, const float *b, float *out, int n) {
+  int row = blockIdx.y * blockDim.y + threadIdx.y, column = globalId();
+  float sum = 0;
+#pragma unroll 1
+  for (int k = 0; k < n; ++k)
+    sum += a[row * n + k] * b[k * n + column];
+  out[row * n + column] = sum;
+}
