@@ -3,7 +3,6 @@
 #include "base/diagnostics.h"
 #include "hsa/capture_gates.h"
 #include "hsa/capture_session.h"
-#include "hsa/runtime.h"
 
 #include <algorithm>
 #include <cstring>
@@ -30,7 +29,7 @@ bool CaptureSession::putMark(std::optional<DispatchPacket> before, Packets &out,
     mark.for_any = typeOf(*before) == HSA_PACKET_TYPE_BARRIER_OR;
   }
   marks.reserve(marks.size() + 1);
-  mark.signal = runtime_.polledSignals().take();
+  mark.signal = services_.polled.take();
   if (mark.signal.handle == 0) return false;
   marks.push_back(mark);
   out.push_back(gates::barrier({}, mark.signal));
@@ -53,14 +52,14 @@ void CaptureSession::passDoor(QueueState &queue, Packets &packets, std::vector<M
   }
   if (is_behind) packets.insert(packets.begin(), gates::barrier(door_, {}));
   while (known.size() > 1 && gates::isReached(known[1].signal)) {
-    runtime_.polledSignals().giveBack(known.front().signal);
+    services_.polled.giveBack(known.front().signal);
     known.pop_front();
   }
 }
 
 void CaptureSession::closeDoor(const QueueState &own) {
-  const hsa_signal_t door = runtime_.polledSignals().take();
-  const hsa_signal_t copy_door = runtime_.interruptSignals().take();
+  const hsa_signal_t door = services_.polled.take();
+  const hsa_signal_t copy_door = services_.interrupts.take();
   const std::lock_guard lock(mutex_);
   copies_through_ = 0;
   if (door.handle == 0) return;
@@ -140,7 +139,7 @@ uint32_t CaptureSession::quiesce(const QueueState &own) {
     for (const auto &[queue, marks] : marks_)
       if (queue != &own) others.push_back(queue);
   }
-  const auto deadline = SteadyClock::now() + runtime_.settings().patient(kRestPatience);
+  const auto deadline = SteadyClock::now() + services_.settings.patient(kRestPatience);
   // Twice in a row: what one of them stood waiting for may have ended after it was looked at.
   uint32_t busy = 0;
   for (int calm = 0; calm < 2;) {

@@ -5,7 +5,6 @@
 #include "hsa/capture_session.h"
 #include "hsa/operations.h"
 #include "hsa/run_place.h"
-#include "hsa/runtime.h"
 
 #include <sys/statvfs.h>
 
@@ -92,7 +91,7 @@ void CaptureSession::readReachable(Job &job) {
   uint64_t total = 0;
   while (const auto next = reachable.next()) {
     total += job.regions[*next].region.size;
-    if (const uint64_t most = runtime_.settings().capture_size; total > most)
+    if (const uint64_t most = services_.settings.capture_size; total > most)
       return abandon(
           job, fmt::format("pointers lead to more than {} of memory (--max-size)", sizeText(most)));
     if (!readRegion(job, capture::State::before, *next, &reachable)) return;
@@ -106,7 +105,7 @@ void CaptureSession::readReachable(Job &job) {
 }
 
 bool CaptureSession::announce(Job &job) {
-  const Settings &settings = runtime_.settings();
+  const Settings &settings = services_.settings;
   CaptureEstimate estimate;
   for (const VisibleRegion &region : job.regions) estimate.memory += region.region.size;
   estimate.most = settings.capture_size;
@@ -125,13 +124,13 @@ void CaptureSession::readState(Job &job, capture::State state) {
   if (!job.writer) return;
   const auto hold = memory_.hold();
   if (!reader_)
-    reader_ = std::make_unique<MemoryReader>(runtime_.agents(),
-                                             runtime_.settings().patient(kCopyPatience));
+    reader_ =
+        std::make_unique<MemoryReader>(services_.agents, services_.settings.patient(kCopyPatience));
   if (state == capture::State::before) {
     job.regions = memory_.seenBy(*job.queue->agent);
     if (!announce(job)) return;
     beginProgress(job);
-    if (runtime_.settings().capture_reachable) {
+    if (services_.settings.capture_reachable) {
       readReachable(job);
     } else {
       for (std::size_t i = 0; i < job.regions.size(); ++i)

@@ -7,7 +7,6 @@
 #include "base/run_folder.h"
 #include "fade/kernel_name.h"
 #include "hsa/capture_gates.h"
-#include "hsa/runtime.h"
 #include "hsa/signal_times.h"
 #include "hsa/unseen.h"
 
@@ -56,18 +55,18 @@ static bool canBeReplayed(const DispatchPacket &packet) {
 bool CaptureSession::isWanted(KernelEntry &kernel, uint64_t ordinal) {
   if (kernel.info->symbol().starts_with("__amd_rocclr_")) return false;
   const bool is_wanted =
-      kernel.is_chosen && runtime_.selection().wantsDispatch(kernel.info->symbol(), ordinal);
+      kernel.is_chosen && services_.selection.wantsDispatch(kernel.info->symbol(), ordinal);
   const std::lock_guard lock(mutex_);
   if (taken_ == 0) ++ran_[kernel.info];
   if (!is_wanted) return false;
-  if (is_stopping_ || taken_ >= runtime_.settings().capture_limit) return false;
+  if (is_stopping_ || taken_ >= services_.settings.capture_limit) return false;
   ++taken_;
   return true;
 }
 
 std::unique_ptr<CaptureSession::Job>
 CaptureSession::makeJob(const std::shared_ptr<QueueState> &queue, const DispatchPacket &packet) {
-  const auto kernel = runtime_.registry().find(packet.kernel_object);
+  const auto kernel = services_.registry.find(packet.kernel_object);
   if (!kernel) return nullptr;
   const uint64_t ordinal = ++kernel->dispatches;
   if (!isWanted(*kernel, ordinal)) return nullptr;
@@ -85,7 +84,7 @@ CaptureSession::makeJob(const std::shared_ptr<QueueState> &queue, const Dispatch
     job->ordinal = ordinal;
     job->packet = packet;
     for (hsa_signal_t *signal : {&job->reached, &job->go, &job->done, &job->leave})
-      *signal = runtime_.polledSignals().take();
+      *signal = services_.polled.take();
   } catch (...) { // no memory
     const Job none;
     dismiss(job ? *job : none);
@@ -102,7 +101,7 @@ CaptureSession::makeJob(const std::shared_ptr<QueueState> &queue, const Dispatch
 /// A job that was made, and whose gates nobody has put into a queue.
 void CaptureSession::dismiss(const Job &job) {
   for (const hsa_signal_t signal : {job.reached, job.go, job.done, job.leave})
-    if (signal.handle != 0) runtime_.polledSignals().giveBack(signal);
+    if (signal.handle != 0) services_.polled.giveBack(signal);
   const std::lock_guard lock(mutex_);
   --taken_;
 }
@@ -124,7 +123,7 @@ bool CaptureSession::isOver() {
 
 /// While packets are rewritten it is not over: they may get the last gates of all.
 bool CaptureSession::isOverNow() const {
-  return taken_ >= runtime_.settings().capture_limit && waiting_.empty() && !is_working_ &&
+  return taken_ >= services_.settings.capture_limit && waiting_.empty() && !is_working_ &&
          rewriting_ == 0;
 }
 
@@ -149,7 +148,7 @@ void CaptureSession::rewrite(const std::shared_ptr<QueueState> &queue, Packets &
   try {
     addGates(queue, packets, out, added);
   } catch (...) {
-    for (const Mark &mark : added.marks) runtime_.polledSignals().giveBack(mark.signal);
+    for (const Mark &mark : added.marks) services_.polled.giveBack(mark.signal);
     for (const auto &job : added.jobs) dismiss(*job);
     throw;
   }
@@ -175,7 +174,7 @@ void CaptureSession::addGates(const std::shared_ptr<QueueState> &queue, const Pa
   }
   (void)putMark(std::nullopt, out, added.marks);
   // Waits for room, which must not keep the thread from its work. With one for the door.
-  (void)queue->flow.submit(out.size() + 1, runtime_.polledSignals());
+  (void)queue->flow.submit(out.size() + 1, services_.polled);
   out.reserve(out.size() + 2); // for the door, and for a mark
   const std::lock_guard lock(mutex_);
   if (!added.jobs.empty() && !has_thread_) {
@@ -185,7 +184,7 @@ void CaptureSession::addGates(const std::shared_ptr<QueueState> &queue, const Pa
   marks_[queue.get()].queue = queue;
   passDoor(*queue, out, added.marks);
   added.marks.clear();
-  if (const auto mark = queue->flow.mark(runtime_.polledSignals()))
+  if (const auto mark = queue->flow.mark(services_.polled))
     std::memcpy(&out.emplace_back(), &*mark, sizeof *mark);
   waiting_.splice(waiting_.end(), added.jobs);
   changed_.notify_all();
@@ -252,7 +251,7 @@ void CaptureSession::tendReleased() {
 }
 
 bool CaptureSession::waitUntilDone(Job &job) {
-  auto deadline = SteadyClock::now() + runtime_.settings().patient(kDoorPatience);
+  auto deadline = SteadyClock::now() + services_.settings.patient(kDoorPatience);
   bool is_late = false;
   for (unsigned n = 0; !gates::isReached(job.done); ++n) {
     if (job.queue->destroyed.load(std::memory_order_acquire)) return false;
@@ -281,7 +280,7 @@ void CaptureSession::gpuStopped(std::optional<uint64_t> queue) {
     stopped_queues_.insert(*queue);
   else
     has_gpu_stopped_ = true;
-  const auto patience = runtime_.settings().patient(kStopPatience);
+  const auto patience = services_.settings.patient(kStopPatience);
   if (running_in_ && hasStopped(*running_in_))
     changed_.wait_for(lock, patience, [&] { return !is_working_; });
 }
@@ -298,7 +297,7 @@ void CaptureSession::watch(Job &job) const {
   note.signal = job.done;
   note.arguments = job.packet.kernarg_address;
   note.arguments_size = job.kernel->device.kernarg_size;
-  runtime_.deaths()->dispatched(note);
+  services_.deaths->dispatched(note);
 }
 
 /// False if it does not end.
@@ -307,7 +306,7 @@ bool CaptureSession::runDispatch(Job &job) {
     const std::lock_guard lock(mutex_);
     running_in_ = queue;
   };
-  DeathWatch *const deaths = runtime_.deaths();
+  DeathWatch *const deaths = services_.deaths;
   if (deaths) watch(job);
   setRunning(job.queue.get());
   gates::open(job.go);
@@ -326,7 +325,7 @@ void CaptureSession::letLeave(Job &job) {
   }
   gates::open(job.leave);
   for (const hsa_signal_t signal : {job.reached, job.go, job.done})
-    runtime_.polledSignals().giveBack(signal);
+    services_.polled.giveBack(signal);
 }
 
 void CaptureSession::process(Job &job) {
@@ -339,7 +338,7 @@ void CaptureSession::process(Job &job) {
     describe(job);
     job.description.other_queues_busy = quiesce(*job.queue);
     auto writer = capture::Writer::create(
-        placeOf(runtime_.settings().capture),
+        placeOf(services_.settings.capture),
         fmt::format("{}.{}", capture::folderName(job.description.kernel), job.ordinal));
     if (writer)
       job.writer = std::move(*writer);
@@ -387,7 +386,7 @@ void CaptureSession::process(Job &job) {
 void CaptureSession::stop() {
   std::unique_lock lock(mutex_);
   if (!has_thread_) return;
-  const auto patience = runtime_.settings().patient(kEndPatience);
+  const auto patience = services_.settings.patient(kEndPatience);
   const auto isIdle = [&] { return waiting_.empty() && !is_working_; };
   // What is being read comes to its end; what has not been reached by then, or does not end, does
   // not.
@@ -413,7 +412,7 @@ std::string CaptureSession::whyNothing() {
   for (const auto &[kernel, times] : ran_) {
     const std::string name = shortKernelName(kernel->name(), 60);
     all.push_back(name);
-    if (runtime_.selection().wantsKernel(kernel->name()))
+    if (services_.selection.wantsKernel(kernel->name()))
       chosen.push_back(fmt::format("{} ran {} time{}", name, times, times == 1 ? "" : "s"));
   }
   const auto list = [](std::vector<std::string> &names) {
@@ -431,10 +430,10 @@ std::string CaptureSession::whyNothing() {
 
 void CaptureSession::release() {
   const std::lock_guard lock(mutex_);
-  for (const hsa_signal_t signal : opened_) runtime_.polledSignals().giveBack(signal);
-  for (const hsa_signal_t signal : opened_copy_doors_) runtime_.interruptSignals().giveBack(signal);
+  for (const hsa_signal_t signal : opened_) services_.polled.giveBack(signal);
+  for (const hsa_signal_t signal : opened_copy_doors_) services_.interrupts.giveBack(signal);
   for (const auto &[queue, known] : marks_)
-    for (const Mark &mark : known.marks) runtime_.polledSignals().giveBack(mark.signal);
+    for (const Mark &mark : known.marks) services_.polled.giveBack(mark.signal);
   opened_.clear();
   opened_copy_doors_.clear();
   marks_.clear();

@@ -9,12 +9,17 @@
 // barrier in front, and what was under way before is waited for, with patience.
 #pragma once
 
+#include "base/selection.h"
+#include "base/settings.h"
 #include "capture/writer.h"
+#include "dispatch/kernel_registry.h"
+#include "hsa/agents.h"
 #include "hsa/death_watch.h"
 #include "hsa/memory_reader.h"
 #include "hsa/packet_rewrite.h"
 #include "hsa/queue_registry.h"
 #include "hsa/reachable.h"
+#include "hsa/signal_pool.h"
 #include "hsa/visible_memory.h"
 
 #include <array>
@@ -33,11 +38,19 @@
 
 namespace fade {
 
-class Runtime;
+/// What captures need. All of it outlives the session.
+struct CaptureServices {
+  const Settings &settings;
+  const Selection &selection;
+  const KernelRegistry &registry;
+  const Agents &agents; ///< known before the first packet comes
+  SignalPool &polled, &interrupts;
+  DeathWatch *deaths; ///< null: none is explained
+};
 
 class CaptureSession {
 public:
-  explicit CaptureSession(Runtime &runtime) : runtime_(runtime) {}
+  explicit CaptureSession(const CaptureServices &services) : services_(services) {}
   CaptureSession(const CaptureSession &) = delete;
   CaptureSession &operator=(const CaptureSession &) = delete;
 
@@ -136,7 +149,7 @@ private:
   std::size_t copiesUnderWay() const;
   bool isAtRest(const QueueState *queue);
 
-  Runtime &runtime_;
+  const CaptureServices services_;
   VisibleMemory memory_;
   std::unique_ptr<MemoryReader> reader_;
   std::atomic<uint64_t> read_{0}, to_read_{0}; ///< bytes of the capture under way

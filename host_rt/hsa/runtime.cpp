@@ -130,7 +130,9 @@ Runtime::Runtime(Settings settings)
     rewritten_ = std::make_unique<RewrittenCode>(ownDirectory() + "/fade/fade-rewrite",
                                                  settings_.patient(usual_time), settings_.kernels);
   planner_.setRewritten(rewritten_.get());
-  if (!settings_.capture.empty()) captures_ = std::make_unique<CaptureSession>(*this);
+  if (!settings_.capture.empty())
+    captures_ = std::make_unique<CaptureSession>(
+        CaptureServices{settings_, selection_, registry_, agents_, polled_, interrupts_, deaths()});
 }
 
 bool Runtime::wantsAllocations() const { return settings_.instrumented || hip::hasRecorder(); }
