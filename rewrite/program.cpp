@@ -524,9 +524,10 @@ std::vector<uint64_t> Program::successors(const Instruction &i) const {
 Status Program::checkIndexing(const std::function<bool(uint64_t)> &isPlace) const {
   bool is_on = false;
   for (const auto &[address, i] : instructions) {
+    const bool was_on = is_on; // for what comes before the instruction
     if (i.mnemonic == "s_set_gpr_idx_on") is_on = true;
     if (i.mnemonic == "s_set_gpr_idx_off") is_on = false;
-    if (is_on && (isPlace(address) || i.flow != Flow::next))
+    if ((was_on && isPlace(address)) || (is_on && i.flow != Flow::next))
       return refusal(address, i.mnemonic + " while registers are indexed");
   }
   return Done{};

@@ -211,6 +211,17 @@ TEST(Rewrite, RefusesWhatItDoesNotFollow) {
   EXPECT_EQ(refusals.at("flag_over_blocks"), "");
 }
 
+TEST(Rewrite, AddsNothingWhereRegistersAreIndexed) {
+  const auto result =
+      rewriteObject(open_object(FADE_JUMPS), FADE_MODE_ACCESSES | FADE_MODE_COUNTS, all);
+  ASSERT_TRUE(result) << result.error().message();
+  const auto refusals = refusalsIn(*result);
+  EXPECT_EQ(refusals.at("indexes"), ""); // a count comes before the registers are indexed
+  const std::string &refusal = refusals.at("stops_indexing");
+  EXPECT_TRUE(refusal.starts_with("s_set_gpr_idx_off while registers are indexed at 0x"))
+      << refusal;
+}
+
 /// The text of a twin's instructions.
 std::vector<std::string> textOf(const CodeObject &object, const std::string &name) {
   const auto kernel = object.kernel(*object.findKernel(name));

@@ -193,3 +193,26 @@ amdhsa.target: amdgcn-amd-amdhsa--gfx90a
 amdhsa.kernels: []
 ...
 .end_amdgpu_metadata
+
+; A loop that begins where registers begin to be indexed, as compilers make it.
+kernel indexes
+  s_mov_b32 s2, 0
+.Lindexed:
+  s_set_gpr_idx_on s2, gpr_idx(SRC0)
+  v_mov_b32 v3, v0
+  s_set_gpr_idx_off
+  s_add_u32 s2, s2, 1
+  s_cmp_lg_u32 s2, 3
+  s_cbranch_scc1 .Lindexed
+  s_endpgm
+end indexes
+
+; A block begins where they are still indexed on one of its ways.
+kernel stops_indexing
+  s_cbranch_scc1 .Lstop
+  s_set_gpr_idx_on s2, gpr_idx(SRC0)
+  v_mov_b32 v3, v0
+.Lstop:
+  s_set_gpr_idx_off
+  s_endpgm
+end stops_indexing
