@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <poll.h>
+#include <random>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
@@ -44,6 +45,21 @@ bool writeFile(const std::string &path, codeobj::ByteView bytes) {
              static_cast<std::streamsize>(bytes.size()));
   file.close();
   return static_cast<bool>(file);
+}
+
+/// What follows the reasons: which object they belong to. Files that were damaged or removed since
+/// do not fit together.
+std::string sealOf(codeobj::ByteView object, std::string_view reasons) {
+  return fmt::format("{:016x}\n", fnv1a(codeobj::asText(object), fnv1a(reasons)));
+}
+
+constexpr std::size_t kSealLength = 17;
+
+/// Of files that nobody else writes: also no process with the same number, in another container or
+/// on another machine that shares the folder.
+std::string ownSuffix() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}", random(), random());
 }
 
 } // namespace
@@ -110,7 +126,7 @@ Result<RewrittenCode::Answer> RewrittenCode::ask(const std::string &what, const 
   return answer;
 }
 
-void RewrittenCode::note(const std::string &reasons) {
+void RewrittenCode::note(std::string_view reasons) {
   const std::lock_guard lock(mutex_);
   std::string_view rest = reasons;
   while (!rest.empty()) {
@@ -127,6 +143,23 @@ std::optional<std::string> RewrittenCode::refusal(const std::string &kernel) con
   return at == refusals_.end() ? std::nullopt : std::optional(at->second);
 }
 
+std::optional<codeobj::Blob> RewrittenCode::known(const std::string &object,
+                                                  const std::string &reasons) {
+  const auto file = codeobj::Blob::readFile(reasons);
+  if (!file || file->bytes().size() < kSealLength) return std::nullopt;
+  codeobj::Blob made;
+  if (access(object.c_str(), F_OK) == 0) {
+    auto read = codeobj::Blob::readFile(object);
+    if (!read) return std::nullopt;
+    made = *std::move(read);
+  }
+  const std::string_view text = codeobj::asText(file->bytes());
+  const std::string_view answer = text.substr(0, text.size() - kSealLength);
+  if (text.substr(answer.size()) != sealOf(made.bytes(), answer)) return std::nullopt;
+  note(answer);
+  return made;
+}
+
 Result<codeobj::Blob> RewrittenCode::of(codeobj::ByteView code, const std::string &name,
                                         uint32_t modes) {
   const auto folder = rewrittenFolder();
@@ -137,28 +170,37 @@ Result<codeobj::Blob> RewrittenCode::of(codeobj::ByteView code, const std::strin
   const std::string base =
       fmt::format("{}/{}-{}", *folder, keyOf(code, program_, kernels_), suffix);
   const std::string object = base + ".hsaco", reasons = base + ".refused";
-  // The reasons are written last: if they are there, so is the rest.
-  if (const auto known = codeobj::Blob::readFile(reasons)) {
-    note(std::string(codeobj::asText(known->bytes())));
-    if (access(object.c_str(), R_OK) != 0) return codeobj::Blob();
-    return codeobj::Blob::readFile(object);
-  }
-  const std::string input = fmt::format("{}.{}.in", base, getpid());
+  if (auto made = known(object, reasons)) return *std::move(made);
+  const std::string own = fmt::format("{}.{}", base, ownSuffix());
+  const std::string input = own + ".in", output = own + ".out", part = own + ".part";
   if (!writeFile(input, code)) {
     unlink(input.c_str());
     return Error::of("cannot write " + input);
   }
-  const auto answer = ask(what, input, object);
+  const auto answer = ask(what, input, output);
   unlink(input.c_str());
-  if (!answer) return answer.error();
-  if (!answer->is_complete) return Error::of(fmt::format("fade-rewrite failed for {}", name));
+  const bool is_made = access(output.c_str(), F_OK) == 0;
+  if (!answer || !answer->is_complete) {
+    unlink(output.c_str());
+    return answer ? Error::of(fmt::format("fade-rewrite failed for {}", name)) : answer.error();
+  }
   note(answer->text);
-  const std::string part = fmt::format("{}.{}.part", reasons, getpid());
-  if (!writeFile(part, codeobj::asBytes(answer->text)) ||
+  codeobj::Blob made;
+  if (!is_made) {
+    unlink(object.c_str()); // a damaged one
+  } else {
+    if (rename(output.c_str(), object.c_str()) != 0) {
+      unlink(output.c_str());
+      return Error::of("cannot write " + object);
+    }
+    auto read = codeobj::Blob::readFile(object);
+    if (!read) return read;
+    made = *std::move(read);
+  }
+  if (!writeFile(part, codeobj::asBytes(answer->text + sealOf(made.bytes(), answer->text))) ||
       rename(part.c_str(), reasons.c_str()) != 0)
     unlink(part.c_str());
-  if (access(object.c_str(), R_OK) != 0) return codeobj::Blob();
-  return codeobj::Blob::readFile(object);
+  return made;
 }
 
 } // namespace fade

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace fade {
 
@@ -33,7 +34,9 @@ private:
   };
   Result<Answer> ask(const std::string &what, const std::string &input,
                      const std::string &output) const;
-  void note(const std::string &reasons);
+  /// What was made before, if both files are there and as they were written.
+  std::optional<codeobj::Blob> known(const std::string &object, const std::string &reasons);
+  void note(std::string_view reasons);
 
   const std::string program_;
   const std::chrono::milliseconds patience_;

@@ -108,6 +108,11 @@ def read(path):
         return file.read()
 
 
+def read_bytes(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def threads_of(pid):
     """What each thread of a process and of its children waits in, for messages of tests that hang."""
     lines = []

@@ -580,6 +580,26 @@ class Tests(reports.Test):
         self.run_with_helper(f'exec {LIB}/fade/fade-rewrite "$@"\n', "fade: --observe rewrite: cannot write to /proc/fade/rewritten: kernels run as they are",
                              XDG_CACHE_HOME="/proc")
 
+    def test_code_in_the_cache_that_was_damaged_is_made_again(self):
+        app, folder = program("rewritten_O2"), os.path.join(self.path("cache"), "fade", "rewritten")
+        counted = blocks(self.rewritten(app).objects())
+        self.assertIn("diverging", counted)
+        made = {x: fade.read_bytes(os.path.join(folder, x)) for x in os.listdir(folder)}
+        largest = max((x for x in made if x.endswith(".hsaco")), key=lambda x: len(made[x]))
+        middle = len(made[largest]) // 2
+        damages = {"shortened": made[largest][:1000], "refused": b"", "removed": None,
+                   "flipped": made[largest][:middle] + bytes([made[largest][middle] ^ 1]) + made[largest][middle + 1:]}
+        for kind, content in damages.items():
+            victim = os.path.join(folder, largest.replace(".hsaco", ".refused") if kind == "refused" else largest)
+            os.unlink(victim)
+            if content is not None:
+                with open(victim, "wb") as file:
+                    file.write(content)
+            result = self.rewritten(app)
+            self.assertEqual((result.code, result.said), (0, []), kind)
+            self.assertEqual(blocks(result.objects()), counted, kind)
+            self.assertEqual({x: fade.read_bytes(os.path.join(folder, x)) for x in os.listdir(folder)}, made, kind)
+
     def test_a_full_disk_changes_nothing(self):
         app, small = program("rewritten_O2"), self.path("cache")
         plain = self.software_gpu([app])
@@ -611,6 +631,22 @@ class Tests(reports.Test):
         self.assertIn("diverging", found[0])
         self.assertEqual(found[0], found[1])
         self.assertEqual({x.rsplit(".")[-1] for x in os.listdir(os.path.join(self.path("cache"), "fade", "rewritten"))}, {"hsaco", "refused"})
+
+    def test_processes_with_the_same_number_share_the_cache(self):
+        app = program("rewritten_O2")
+        folder = self.helper(f'sleep 1; exec {LIB}/fade/fade-rewrite "$@"\n')  # so that both have written what they ask for
+        env = {**fade.clean_environment(self.home), "HSA_TOOLS_LIB": os.path.join(folder, "libfade.so"), "LD_PRELOAD": os.path.join(LIB, "libfadegpu.so"),
+               "FADE_INSTRUMENTED": "true", "FADE_OBSERVE": "rewrite", "FADE_HANDLERS": "BlockCounts", "FADE_LOG_FORMAT": "json"}
+        # As in two containers.
+        both = [subprocess.Popen(["unshare", "--pid", "--fork", "--mount-proc", app], env={**env, "FADE_LOG_LOCATION": self.path(f"log{n}")},
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for n in range(2)]
+        said = [each.communicate() for each in both]
+        if any("unshare" in x[1] for x in said):
+            self.skipTest("no process numbers of its own can be had here")
+        for n in range(2):
+            self.assertNotIn("--observe rewrite", said[n][1])
+            with open(self.path(f"log{n}"), encoding="utf-8") as file:
+                self.assertIn("diverging", blocks([json.loads(line) for line in file]))
 
     @unittest.skipIf(observe.COMPILE == [""], observe.NO_COMPILER)
     def test_kernels_whose_descriptors_do_not_say_how_large_their_arguments_are(self):
