@@ -17,6 +17,7 @@
 #include "fade/clone.h"
 #include "fade/sites.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
@@ -38,18 +39,18 @@ int fail(const std::string &message) {
   return kFailed;
 }
 
-bool writeFile(const fs::path &path, const std::vector<uint8_t> &bytes) {
+fade::Status writeFile(const fs::path &path, const std::vector<uint8_t> &bytes) {
   // Somebody may be waiting for it: it is there when it is whole.
   const fs::path part = fmt::format("{}.{}.part", path.string(), getpid());
   std::ofstream file(part, std::ios::binary);
   file.write(reinterpret_cast<const char *>(bytes.data()),
              static_cast<std::streamsize>(bytes.size()));
   file.close();
-  std::error_code error;
+  std::error_code error(errno, std::generic_category());
   if (file) fs::rename(part, path, error);
-  if (file && !error) return true;
+  if (file && !error) return fade::Done{};
   unlink(part.c_str());
-  return false;
+  return fade::Error::of(fmt::format("cannot write {}: {}", path.string(), error.message()));
 }
 
 /// Kernels that are no twins.
@@ -100,8 +101,9 @@ int rewriteOne(uint32_t what, const std::string &input, const std::string &outpu
   if (!result) return fail(result.error().message());
   for (const KernelOutcome &kernel : result->kernels)
     if (!kernel.refusal.empty()) fmt::print("{}\t{}\n", kernel.name, kernel.refusal);
-  if (!result->file.empty() && !writeFile(output, result->file))
-    return fail("cannot write " + output);
+  if (!result->file.empty())
+    if (const auto status = writeFile(output, result->file); !status)
+      return fail(status.error().message());
   fmt::print("done\n");
   return result->file.empty() ? kNothing : kWritten;
 }
@@ -114,6 +116,7 @@ int rewriteAll(uint32_t what, const std::string &input, const fs::path &folder,
   const auto wants = chosen(kernels);
   if (!wants) return fail(wants.error().message());
   int code = kNothing;
+  bool found_any = false;
   std::map<std::string, int> names;
   fade::codeobj::CodeHandler handler;
   handler.on_error = [&](const fade::Error &e) { fail(e.message()); };
@@ -128,18 +131,20 @@ int rewriteAll(uint32_t what, const std::string &input, const fs::path &folder,
         fmt::format("{}.{}", fs::path(found.file).stem().string(), found.target.processor);
     if (const int n = names[name]++; n != 0) name += fmt::format(".{}", n);
     const fs::path output = folder / (name + ".hsaco");
+    found_any |= !result->kernels.empty();
+    if (!result->file.empty())
+      if (const auto status = writeFile(output, result->file); !status)
+        return code = fail(status.error().message()), false;
     fmt::print("{}: {} of {} kernels rewritten\n", result->file.empty() ? name : output.string(),
                done, result->kernels.size());
     for (const KernelOutcome &kernel : result->kernels) say(what, kernel);
-    if (result->file.empty()) return true;
-    if (!writeFile(output, result->file))
-      return code = fail("cannot write " + output.string()), false;
-    code = kWritten;
+    if (!result->file.empty()) code = kWritten;
     return true;
   };
   if (const auto status = fade::codeobj::findCode(input, handler); !status)
     return fail(status.error().message());
   if (code == kNothing && names.empty()) return fail(input + ": no AMD GPU code was found");
+  if (!found_any && !kernels.empty()) return fail(input + ": no kernel matches");
   return code;
 }
 

@@ -507,6 +507,15 @@ class Tests(reports.Test):
         result = self.bare([PROBE, "rewrite", "/etc/passwd", "-o", self.path("out")])
         self.assertEqual(result.code, 2)
         self.assertEqual(result.stderr, "fade: rewrite: /etc/passwd: no AMD GPU code was found\n")
+        app = program("rewritten_O2")
+        result = self.bare([PROBE, "rewrite", app, "-o", self.path("out"), "-k", "no_such_kernel"])
+        self.assertEqual((result.code, result.stderr), (2, f"fade: rewrite: {app}: no kernel matches\n"))
+        full, name = self.path("full"), f"{os.path.splitext(os.path.basename(app))[0]}.{GPU}.hsaco"
+        os.makedirs(os.path.join(full, name))  # nobody writes there, root neither
+        result = self.bare([PROBE, "rewrite", app, "-o", full, "-k", "straight"])
+        self.assertEqual(result.code, 2)
+        self.assertRegex(result.stderr, rf"^fade: rewrite: cannot write {full}/\S+: Is a directory\n$")
+        self.assertNotIn(name, result.stdout)
 
     def helper(self, script):
         """A folder with FADE's libraries whose fade-rewrite is a script, or is missing."""
