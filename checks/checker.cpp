@@ -81,7 +81,8 @@ public:
     group.state = nullptr;
   }
   void waveEnds(const ObservedWave &wave, uint64_t pc) override {
-    if (GroupCheck *check = stateOf(*wave.group)) check->waveEnds(wave, site(*check, wave, pc));
+    if (GroupCheck *check = stateOf(*wave.group))
+      check->waveEnds(wave, site(*check, wave, pc), reporter_);
   }
   void barrier(const ObservedWave &wave, uint64_t pc, uint64_t lanes) override {
     if (GroupCheck *check = stateOf(*wave.group))

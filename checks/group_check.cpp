@@ -274,7 +274,8 @@ void GroupCheck::barrier(const ObservedWave &wave, uint64_t site, uint64_t lanes
   reporter.report(f);
 }
 
-void GroupCheck::waveEnds(const ObservedWave &wave, uint64_t site) {
+void GroupCheck::waveEnds(const ObservedWave &wave, uint64_t site, Reporter &reporter) {
+  if (!values_.empty()) values_[wave.number].end(wave, reporter);
   if (races_) global_.waveEnds(wave);
   if (wave.group->splits_barriers) arrive(wave);
   ++ended_;

@@ -34,7 +34,7 @@ public:
   void barrier(const ObservedWave &wave, uint64_t site, uint64_t lanes, Reporter &reporter);
   void barrierPassed(const ObservedGroup &group, Reporter &reporter);
   void barrierLeft(const ObservedWave &wave);
-  void waveEnds(const ObservedWave &wave, uint64_t site);
+  void waveEnds(const ObservedWave &wave, uint64_t site, Reporter &reporter);
   void global(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter) {
     if (!races_) return;
     lanes(wave, access, reporter);

@@ -48,6 +48,11 @@ bool keepsBytesApart(std::string_view name) {
   return hasAny(name, {"v_pk_"}) || !hasAny(name, {"_f16", "_f32", "_f64", "bf16"});
 }
 
+bool selects(std::string_view name) { return hasAny(name, {"cndmask", "cselect"}); }
+
+/// What compilers compute before they select, at most: clang takes two to four instructions.
+constexpr uint8_t kMostBeforeSelection = 4;
+
 /// What sets fields of a few bits: out with the old ones, and in with the new ones.
 bool masks(std::string_view name) { return hasAny(name, {"_and", "_bfi"}); }
 bool mixes(std::string_view name) { return masks(name) || hasAny(name, {"_or"}); }
@@ -121,8 +126,11 @@ void UnwrittenValues::follow(const ObservedWave &wave, const ObservedAccess &acc
     if (!vector && lanes) lanes = ~uint64_t{0};
   for (unsigned n = 0; 4 * n < access.data_byte + access.data_bytes && 4 * n < memory.size(); ++n) {
     const auto shift = static_cast<uint8_t>((4 * n - access.data_byte) % kUnit);
-    put(vector, access.data + n, inRegister(access, memory.data(), n), {source, shift});
+    Origin origin{source, shift};
+    origin.dword = static_cast<uint16_t>(n), origin.load = loads_;
+    put(vector, access.data + n, inRegister(access, memory.data(), n), origin);
   }
+  ++loads_;
   wave.also_wants = kWantsRegisters;
 }
 
@@ -204,6 +212,15 @@ void UnwrittenValues::store(const ObservedWave &wave, const ObservedAccess &acce
   for (std::size_t i = 0; i < values_.size(); ++i) {
     Value &v = values_[i];
     const Source &source = sources_[v.origin.source];
+    if (v.origin.computed_at) {
+      uint64_t stored = 0;
+      for (unsigned k = 0; k < access.size; ++k)
+        if (const int b = byteOf(v, access, k); b >= 0)
+          stored |= v.lanes[static_cast<unsigned>(b)] & access.lanes;
+      if (stored) report(wave, v, stored, access.pc, reporter);
+      v.remove(stored);
+      continue;
+    }
     if (in_lds && access.kind == AccessKind::store) continue; // a copy, see storedWhole()
     if (in_lds && !source.is_whole) continue;
     uint64_t used = 0;
@@ -311,19 +328,25 @@ void UnwrittenValues::report(const ObservedWave &wave, const Value &value, uint6
                              uint64_t site, Reporter &reporter) {
   Finding f = sources_[value.origin.source].finding;
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-  f.other = reporter.place(wave, value.vector ? lane : 0, site, AccessKind::load, 4);
+  const bool is_computed = value.origin.computed_at;
+  f.other = reporter.place(wave, value.vector ? lane : 0,
+                           is_computed ? value.origin.computed_at : site, AccessKind::load, 4);
   reporter.report(f, value.vector ? static_cast<uint64_t>(std::popcount(lanes)) : 1);
-  if (sources_[value.origin.source].is_whole)
-    forget(value.origin.source, value.vector ? lanes : ~uint64_t{0});
+  forget(value.origin, value.vector ? lanes : ~uint64_t{0});
 }
 
 /// Once is enough, wherever it has been put meanwhile.
-void UnwrittenValues::forget(uint32_t source, uint64_t lanes) {
+void UnwrittenValues::forget(Origin origin, uint64_t lanes) {
   for (Value &v : values_)
-    if (v.origin.source == source) v.remove(v.vector ? lanes : ~uint64_t{0});
+    if (isOfSame(v.origin, origin)) v.remove(v.vector ? lanes : ~uint64_t{0});
   for (auto &[address, kept] : kept_)
-    if (kept.origin.source == source)
+    if (isOfSame(kept.origin, origin))
       for (uint64_t &l : kept.lanes) l &= ~lanes;
+}
+
+/// Whether both came with one execution of a load, and of a structure in the same register.
+bool UnwrittenValues::isOfSame(const Origin &a, const Origin &b) const {
+  return a.load == b.load && (sources_[a.source].is_whole || a.dword == b.dword);
 }
 
 /// An instruction that reads some.
@@ -422,11 +445,89 @@ void UnwrittenValues::pick(Step &step) const {
   }
 }
 
+/// Whether it is only seen later what becomes of the result.
+bool UnwrittenValues::awaits(Step &step, const Value &value, uint64_t lanes) const {
+  const ObservedInstruction &in = step.instruction;
+  if (!in.trial || in.paired || !value.vector || in.counter != WaitCounter::none ||
+      useOf(in) != Use::computes || hasAny(in.name, {"lane", "dpp"}) || in.writes_count != 1 ||
+      !in.writes[0].vector || in.writes[0].count > 2 ||
+      value.origin.computed >= kMostBeforeSelection)
+    return false;
+  for (unsigned n = 0; n < in.writes[0].count; ++n) {
+    Value result{true, static_cast<uint16_t>(in.writes[0].first + n), {}, value.origin};
+    result.lanes.fill(lanes);
+    if (!result.origin.computed_at) result.origin.computed_at = step.site;
+    ++result.origin.computed;
+    result.origin.passed_on = false;
+    step.after.push_back(result);
+  }
+  return true;
+}
+
+/// Nor is what this instruction makes of it reported once more.
+void UnwrittenValues::report(Step &step, const Value &value, uint64_t lanes) {
+  const Origin origin = value.origin;
+  const uint64_t done = value.vector ? lanes : ~uint64_t{0};
+  report(step.wave, value, lanes, step.site, step.reporter);
+  for (Value &v : step.after)
+    if (isOfSame(v.origin, origin)) v.remove(v.vector ? done : ~uint64_t{0});
+}
+
+/// Lanes for which a result is not selected are done with it.
+void UnwrittenValues::select(Step &step, Value &v) {
+  step.ask({bytesOf(v.vector, v.number, v.lanes)});
+  uint64_t selected = 0;
+  for (uint32_t n = 0; n < step.count; ++n)
+    for (const uint64_t lanes : step.results[n].lanes) selected |= lanes;
+  selected &= v.any();
+  const Value result = v;
+  v.remove(step.instruction.lanes);
+  if (selected) report(step, result, selected);
+}
+
+/// Results that are read.
+void UnwrittenValues::reportComputed(Step &step) {
+  std::erase_if(step.read, [&](std::size_t i) {
+    Value &v = values_[i];
+    if (!v.origin.computed_at) return false;
+    const uint64_t lanes = v.any() & step.instruction.lanes;
+    if (!lanes) return true;
+    if (step.instruction.trial && !step.instruction.paired && selects(step.instruction.name)) {
+      select(step, v);
+    } else if (awaits(step, v, lanes)) {
+      v.origin.passed_on = true;
+    } else {
+      report(step, v, lanes);
+      v.remove(lanes);
+    }
+    return true;
+  });
+}
+
+void UnwrittenValues::reportOverwritten(Step &step, const ObservedRange &range) {
+  for (Value &v : values_) {
+    if (!v.origin.computed_at || v.origin.passed_on || !isIn(range, v.vector, v.number)) continue;
+    const uint64_t lanes = v.any() & step.instruction.lanes;
+    if (lanes) report(step, v, lanes);
+    v.remove(lanes);
+  }
+}
+
+void UnwrittenValues::end(const ObservedWave &wave, Reporter &reporter) {
+  for (Value &v : values_)
+    if (const uint64_t lanes = v.any(); v.origin.computed_at && !v.origin.passed_on && lanes) {
+      report(wave, v, lanes, v.origin.computed_at, reporter);
+      v.remove(lanes);
+    }
+  std::erase_if(values_, [](const Value &v) { return v.any() == 0; });
+  if (values_.empty()) wave.also_wants = 0;
+}
+
 void UnwrittenValues::reportAll(Step &step) {
   for (const std::size_t i : step.read) {
     Value &v = values_[i];
     const uint64_t lanes = v.vector ? v.any() & step.instruction.lanes : v.any();
-    if (!lanes) continue;
+    if (!lanes || awaits(step, v, lanes)) continue;
     report(step.wave, v, lanes, step.site, step.reporter);
     v.remove(v.vector ? lanes : ~uint64_t{0}); // once is enough
   }
@@ -439,7 +540,7 @@ bool UnwrittenValues::mayBeField(const Value &value, const ObservedInstruction &
   if (use == Use::none || (use == Use::moves && !instruction.selects)) return true;
   // What is not selected may have been loaded too early.
   return instruction.trial && !instruction.paired &&
-         (masks(instruction.name) || hasAny(instruction.name, {"cndmask", "cselect"}) ||
+         (masks(instruction.name) || selects(instruction.name) ||
           (value.origin.masked && mixes(instruction.name)));
 }
 
@@ -448,7 +549,7 @@ void UnwrittenValues::reportWhole(Step &step) {
     Value &v = values_[i];
     if (mayBeField(v, step.instruction)) return false;
     const uint64_t lanes = v.vector ? v.any() & step.instruction.lanes : v.any();
-    if (lanes) report(step.wave, v, lanes, step.site, step.reporter);
+    if (lanes && !awaits(step, v, lanes)) report(step.wave, v, lanes, step.site, step.reporter);
     return true;
   });
 }
@@ -459,6 +560,7 @@ void UnwrittenValues::compute(Step &step, bool any_use_counts) {
     bytes.push_back(bytesOf(values_[i].vector, values_[i].number, values_[i].lanes));
   step.ask(bytes);
   bool is_mistake = false;
+  const auto had = static_cast<std::ptrdiff_t>(step.after.size());
   for (uint32_t n = 0; n < step.count; ++n) {
     const ObservedBytes &result = step.results[n];
     const std::string_view name = step.nameOf(result);
@@ -480,7 +582,7 @@ void UnwrittenValues::compute(Step &step, bool any_use_counts) {
     }
   }
   if (!is_mistake) return;
-  step.after.clear();
+  step.after.erase(step.after.begin() + had, step.after.end());
   reportAll(step);
 }
 
@@ -498,6 +600,7 @@ void UnwrittenValues::registers(const ObservedWave &wave, const ObservedInstruct
         break;
       }
   }
+  reportComputed(step);
   reportWhole(step);
   if (!step.read.empty()) {
     const Use use = useOf(instruction),
@@ -515,8 +618,10 @@ void UnwrittenValues::registers(const ObservedWave &wave, const ObservedInstruct
     else if (computes)
       reportAll(step);
   }
-  for (uint32_t i = 0; i < instruction.writes_count; ++i)
+  for (uint32_t i = 0; i < instruction.writes_count; ++i) {
+    reportOverwritten(step, instruction.writes[i]);
     drop(instruction.writes[i], instruction.lanes);
+  }
   values_.insert(values_.end(), step.after.begin(), step.after.end());
   std::erase_if(values_, [](const Value &v) { return v.any() == 0; });
   if (values_.empty()) wave.also_wants = 0;

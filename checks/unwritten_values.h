@@ -8,6 +8,10 @@
 // come from them is found by trying (ObservedTrial), so what masks them out, shifts them out or
 // does not select them leaves nothing to follow. Waves that have loaded none cost nothing.
 //
+// Compilers turn `if (i < n) sum += x[i]` into a sum and a selection. A result of the vector unit
+// is therefore reported when it is read, overwritten, or the wave ends, and not at all where a
+// selection leaves it out. A few instructions may lie between.
+//
 // A load of which nothing was written is a mistake, whatever becomes of it, but for two things: it
 // may be copied (CopiedValues), and fields of a few bits are set by loading what they lie in,
 // masking, and storing it where it was.
@@ -74,6 +78,8 @@ public:
   void scratch(const ObservedWave &wave, const ObservedAccess &access);
   void registers(const ObservedWave &wave, const ObservedInstruction &instruction, uint64_t site,
                  Reporter &reporter);
+  /// The wave ends: what was computed counts, although nothing has read it.
+  void end(const ObservedWave &wave, Reporter &reporter);
 
 private:
   using Lanes = std::array<uint64_t, 4>; ///< by byte of a register, or of a dword
@@ -86,6 +92,12 @@ private:
     bool strayed = false; ///< it came from another lane
     bool masked = false;  ///< some of its bits were taken out
     bool mixed = false;   ///< it has bits of something else in it, or may get some
+    /// The first instruction that has computed with it, and how many have: not reported yet.
+    uint64_t computed_at = 0;
+    uint8_t computed = 0;
+    bool passed_on = false; ///< something was computed with the result: what becomes of that counts
+    uint16_t dword = 0;     ///< of the load
+    uint32_t load = 0;      ///< which, of all that the wave made
     bool operator==(const Origin &) const = default;
   };
   struct Value {
@@ -131,7 +143,8 @@ private:
   /// False: it was not only copied, or cannot be kept.
   bool isCopied(const ObservedWave &wave, const ObservedAccess &access, const Value &value,
                 uint64_t lanes, const Reporter &reporter, CopiedValues &copies) const;
-  void forget(uint32_t source, uint64_t lanes);
+  bool isOfSame(const Origin &a, const Origin &b) const;
+  void forget(Origin origin, uint64_t lanes);
   void keep(const ObservedAccess &access);
 
   struct Step; ///< an instruction that reads some
@@ -140,11 +153,17 @@ private:
   void pick(Step &step) const;
   void compute(Step &step, bool any_use_counts);
   void reportAll(Step &step);
+  bool awaits(Step &step, const Value &value, uint64_t lanes) const;
+  void report(Step &step, const Value &value, uint64_t lanes);
+  void select(Step &step, Value &value);
+  void reportComputed(Step &step);
+  void reportOverwritten(Step &step, const ObservedRange &range);
   bool mayBeField(const Value &value, const ObservedInstruction &instruction) const;
   void reportWhole(Step &step);
 
   std::vector<Value> values_;
   std::vector<Source> sources_;
+  uint32_t loads_ = 0;
   std::unordered_map<uint64_t, Kept> kept_; ///< private memory, by address / 4
 };
 

@@ -25,6 +25,20 @@ template <bool broken> __global__ void odd_bytes(const char *p, char *out) {
   out[threadIdx.x] = p[2 * threadIdx.x + (broken ? 1 : 0)]; // finds: init
 }
 
+// The last of four is loaded whole, and what is beyond the end is not used: compilers add first and select then.
+template <bool broken> __global__ void sum_of_fours(const float4 *p, float *out, int n) {
+  float sum = 0;
+  for (int i = threadIdx.x; i < (n + 3) / 4; i += 64) {
+    const float4 v = p[i]; // finds: init
+    const int begin = i * 4, end = n + (broken ? 1 : 0);
+    sum += v.x;
+    if (begin + 1 < end) sum += v.y;
+    if (begin + 2 < end) sum += v.z;
+    if (begin + 3 < end) sum += v.w;
+  }
+  atomicAdd(out, sum);
+}
+
 // Adds to what was never set to 0.
 template <bool broken> __global__ void accumulate(int *sums) {
   sums[threadIdx.x] += threadIdx.x; // finds: init
@@ -249,6 +263,13 @@ template <bool broken> int run() {
     Device<int> table(1 << 14), by(64, !broken);
     replaced_in_part<broken><<<1, 64>>>(table.data, by.data, out.data);
     fetch(out);
+  }
+  {
+    constexpr int n = 101;
+    Device<float> p(104, false), sum(1);
+    HIP(hipMemset(p.data, 0, 4 * n));
+    sum_of_fours<broken><<<1, 64>>>(reinterpret_cast<float4 *>(p.data), sum.data, n);
+    fetch(sum);
   }
   {
     Device<int> a(64), b(64, false);

@@ -83,7 +83,11 @@ public:
   void moveBy(uint64_t bytes) {
     for (uint64_t &a : address_) a += bytes;
   }
-  uint64_t reported() const { return reporter.reported(); }
+  /// As if the wave ended.
+  uint64_t reported() {
+    values.end(wave, reporter);
+    return reporter.reported();
+  }
 
   ObservedDispatch dispatch;
   ObservedGroup group{&dispatch, {}, {64, 1, 1}, 1, nullptr, nullptr};
@@ -197,6 +201,42 @@ TEST(UnwrittenValues, LowerBytesOfASumAreCleanUpperOnesAreNot) {
   EXPECT_EQ(b.reported(), 0u);
   b.values.store(b.wave, b.access(AccessKind::store, 4, 0), b.reporter);
   EXPECT_EQ(b.reported(), 1u) << "it is a result, not a copy";
+}
+
+TEST(UnwrittenValues, AResultThatIsNotSelectedIsNoUse) {
+  const auto selected = [](unsigned bytes, bool is_whole) {
+    Bodies b;
+    if (is_whole)
+      b.loadWhole();
+    else
+      b.loadFour();
+    const uint16_t at = is_whole ? 4 : 7;
+    b.run("v_add_f32", {vgpr(9)}, {vgpr(8), vgpr(at)});
+    b.run("v_mul_f32", {vgpr(9)}, {vgpr(9), vgpr(8)});
+    b.runAs({8, bytes, 0, false}, "v_cndmask_b32", {vgpr(8)}, {vgpr(8), vgpr(9)});
+    b.run("v_mov_b32", {vgpr(at)}, {vgpr(5)});
+    return b.reported();
+  };
+  EXPECT_EQ(selected(0, true), 0u);
+  EXPECT_EQ(selected(0, false), 0u);
+  EXPECT_EQ(selected(0xf, true), 1u);
+  EXPECT_EQ(selected(0xf, false), 1u);
+}
+
+TEST(UnwrittenValues, AResultIsReportedWhereItWasComputed) {
+  Bodies b;
+  b.loadWhole();
+  b.run("v_add_f32", {vgpr(0)}, {vgpr(4), vgpr(5)});
+  b.values.store(b.wave, b.access(AccessKind::store, 4, 0), b.reporter);
+  EXPECT_EQ(b.reporter.reported(), 1u) << "stored";
+  b.loadWhole();
+  b.run("v_add_f32", {vgpr(0)}, {vgpr(4), vgpr(5)});
+  b.run("v_cmp_gt_f32", {{false, 106, 2}}, {vgpr(0), vgpr(5)});
+  EXPECT_EQ(b.reporter.reported(), 2u) << "compared";
+  b.loadWhole();
+  b.run("v_add_f32", {vgpr(0)}, {vgpr(4), vgpr(5)});
+  b.run("v_mov_b32", {vgpr(0)}, {vgpr(5)});
+  EXPECT_EQ(b.reporter.reported(), 3u) << "overwritten";
 }
 
 TEST(UnwrittenValues, AComparisonThatDependsOnOneByteIsReported) {
