@@ -100,6 +100,22 @@ std::optional<Chain> chainAt(std::string_view text, std::size_t at, uint32_t lin
   return chain;
 }
 
+/// Whether the name at `at` is declared there as an array: `float left[64]`, also behind a comma of
+/// `__shared__ float left[64], right[64]`.
+bool isDeclared(std::string_view text, std::size_t at) {
+  while (at > 0 && isSpace(text[at - 1])) --at;
+  if (at == 0) return false;
+  if (isWord(text[at - 1])) {
+    std::size_t begin = at;
+    while (begin > 0 && isWord(text[begin - 1])) --begin;
+    const std::string_view word = text.substr(begin, at - begin);
+    return word != "return" && word != "else" && word != "case" && word != "do";
+  }
+  const std::size_t statement = text.find_last_of(";{}", at - 1) + 1; // npos + 1 is 0
+  return text[at - 1] == ',' &&
+         text.substr(statement, at - statement).find("__shared__") != text.npos;
+}
+
 std::vector<Chain> chainsIn(std::string_view text, uint32_t line) {
   std::vector<Chain> chains;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -113,7 +129,7 @@ std::vector<Chain> chainsIn(std::string_view text, uint32_t line) {
     const bool is_address = before > 0 && text[before - 1] == '&' &&
                             (before < 2 || (!isWord(text[before - 2]) && text[before - 2] != ' ' &&
                                             text[before - 2] != ')'));
-    if (chain && !is_address) chains.push_back(std::move(*chain));
+    if (chain && !is_address && !isDeclared(text, i)) chains.push_back(std::move(*chain));
   }
   return chains;
 }

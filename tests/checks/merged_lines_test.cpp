@@ -48,6 +48,13 @@ TEST(MergedLines, AnotherFunctionHasNoPartInIt) {
       {"void f(P p) { x = p[2 * i + 1]; }", "void g(P p) {", "  x = p[2 * i];", "}"}, floats));
 }
 
+TEST(MergedLines, ADeclarationIsNoAccess) {
+  const Lines source{"  __shared__ float p[64], q[64];", "  x = q[t + k] * p[t + k];",
+                     "  return p[9];"};
+  EXPECT_FALSE(mergedLines(load(2, 7, 8, 4), source, floats));
+  EXPECT_EQ(mergedLines(load(2, 18, 8, 4), source, floats)->others, std::vector<uint32_t>{3});
+}
+
 TEST(MergedLines, WhatLiesTooFarAwayHasNoPartInIt) {
   EXPECT_FALSE(mergedLines(load(1, 5, 8, 4), {"x = p[i];", "y = p[i + 2];"}, floats));
 }
