@@ -119,12 +119,17 @@ int rewriteAll(uint32_t what, const std::string &input, const fs::path &folder,
   bool found_any = false;
   std::map<std::string, int> names;
   fade::codeobj::CodeHandler handler;
-  handler.on_error = [&](const fade::Error &e) { fail(e.message()); };
+  bool was_refused = false;
+  const auto refuse = [&](const fade::Error &e) {
+    fail(e.message());
+    was_refused = true;
+  };
+  handler.on_error = refuse;
   handler.on_code = [&](fade::codeobj::FoundCode found) {
     const auto object = found.open();
-    if (!object) return fail(object.error().message()), true;
+    if (!object) return refuse(object.error()), true;
     const auto result = fade::rewrite::rewriteObject(*object, what, *wants);
-    if (!result) return fail(result.error().message()), true;
+    if (!result) return refuse(result.error()), true;
     std::size_t done = 0;
     for (const KernelOutcome &kernel : result->kernels) done += kernel.refusal.empty();
     std::string name =
@@ -143,7 +148,8 @@ int rewriteAll(uint32_t what, const std::string &input, const fs::path &folder,
   };
   if (const auto status = fade::codeobj::findCode(input, handler); !status)
     return fail(status.error().message());
-  if (code == kNothing && names.empty()) return fail(input + ": no AMD GPU code was found");
+  if (code == kNothing && names.empty())
+    return was_refused ? kFailed : fail(input + ": no AMD GPU code was found");
   if (!found_any && !kernels.empty()) return fail(input + ": no kernel matches");
   return code;
 }

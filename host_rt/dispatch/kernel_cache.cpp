@@ -87,7 +87,9 @@ KernelCache::File KernelCache::read(const fs::directory_entry &entry) {
   File file{entry.last_write_time(ignored), entry.file_size(ignored), {}};
   codeobj::CodeHandler handler;
   handler.on_code = [&](codeobj::FoundCode found) {
-    file.code.push_back(std::make_shared<LoadedCode>(found.blob));
+    const auto code = std::make_shared<LoadedCode>(found.blob);
+    if (!code->object()) note("kernel cache: {}", code->error());
+    file.code.push_back(code);
     return true;
   };
   handler.on_error = [](const Error &error) { note("kernel cache: {}", error.message()); };

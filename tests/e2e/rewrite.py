@@ -482,6 +482,12 @@ class Tests(reports.Test):
         result = self.probe(["-i", "--observe", "pass", "-c", folder, "-a", "BlockCounts"], [app])
         self.assertEqual(result.stdout, self.software_gpu([app]).stdout)
         self.assertEqual(set(blocks(result.objects())), {"shared", "calling"})
+        [made] = [x for x in os.listdir(folder) if f".{GPU}." in x]
+        damaged = os.path.join(folder, made)
+        os.truncate(damaged, os.path.getsize(damaged) // 2)
+        result = self.probe(["-i", "-v", "--observe", "pass", "-c", folder, "-a", "BlockCounts"], [app])
+        self.assertEqual(result.stdout, self.software_gpu([app]).stdout)
+        self.assertRegex(result.stderr, rf"fade: kernel cache: {damaged}: .* past the end of the file\n")
 
     def test_the_command_makes_code_objects_that_record_accesses(self):
         app, folder = program("rewritten_O2"), self.path("out")
@@ -508,6 +514,13 @@ class Tests(reports.Test):
         self.assertEqual(result.code, 2)
         self.assertEqual(result.stderr, "fade: rewrite: /etc/passwd: no AMD GPU code was found\n")
         app = program("rewritten_O2")
+        self.assertEqual(self.bare([PROBE, "rewrite", app, "-o", self.path("whole")]).code, 0)
+        [made] = [x for x in os.listdir(self.path("whole")) if f".{GPU}." in x]
+        damaged = os.path.join(self.path("whole"), made)
+        os.truncate(damaged, os.path.getsize(damaged) // 2)
+        result = self.bare([PROBE, "rewrite", damaged, "-o", self.path("out")])
+        self.assertEqual(result.code, 2)
+        self.assertRegex(result.stderr, rf"^fade: rewrite: {damaged}: .* past the end of the file\n$")  # and nothing else
         result = self.bare([PROBE, "rewrite", app, "-o", self.path("out"), "-k", "no_such_kernel"])
         self.assertEqual((result.code, result.stderr), (2, f"fade: rewrite: {app}: no kernel matches\n"))
         full, name = self.path("full"), f"{os.path.splitext(os.path.basename(app))[0]}.{GPU}.hsaco"
