@@ -133,6 +133,16 @@ FloatOperation::Flow flowOf(std::string_view name) {
   return Flow::other;
 }
 
+/// Negation, magnitude and copysign, of an f32, the upper half of an f64, or halves.
+bool setsSign(std::string_view name) {
+  return name == "v_xor_b32" || name == "v_and_b32" || name == "v_or_b32" || name == "v_bfi_b32";
+}
+
+bool isSameButForSigns(uint32_t a, uint32_t b) {
+  const uint32_t differ = a ^ b;
+  return differ == 0 || differ == 0x80000000 || differ == 0x8000 || differ == 0x80008000;
+}
+
 bool crossesLanes(std::string_view name) {
   for (const char *part : {"permute", "permlane", "readlane", "readfirstlane", "swizzle"})
     if (name.find(part) != std::string_view::npos) return true;
@@ -444,6 +454,7 @@ void NanValues::finishScalarFloat(const ObservedWave &wave, NanGroup &group,
 
 /// What moves values keeps their causes where it has kept the values.
 void NanValues::finishMove(const ObservedWave &wave, NanGroup &group, const Reporter &reporter) {
+  const bool sets_sign = setsSign(step_.name);
   for (const ObservedRange &range : step_.writes)
     for (unsigned k = 0; range.vector && k < range.count; ++k)
       eachLane(step_.lanes, [&](unsigned lane) {
@@ -455,7 +466,9 @@ void NanValues::finishMove(const ObservedWave &wave, NanGroup &group, const Repo
         const auto is_flush = [&](uint32_t c) { return c && group.causes[c - 1].is_flush; };
         for (const Step::Source &source : step_.sources) {
           const bool decides = source.decides >> lane & 1;
-          if (source.causes[lane] && source.values[lane] == value &&
+          const bool is_kept = source.values[lane] == value ||
+                               (sets_sign && isSameButForSigns(source.values[lane], value));
+          if (source.causes[lane] && is_kept &&
               (decides || (step_.crosses_lanes && !is_flush(source.causes[lane]))))
             cause = source.causes[lane];
           for (unsigned other = 0; step_.crosses_lanes && !cause && other < wave.lanes; ++other)

@@ -162,6 +162,16 @@ CASE(logarithm, (double *out, const double *in)) {
   const double x = in[threadIdx.x] - (broken ? 2.0 : 0.0);
   out[threadIdx.x] = log(x); // finds: nan says: NaN returned by
 }
+// Negated, and its magnitude: operations on bits.
+CASE(crossed, (float *out, const float *in)) {
+  const float x = in[threadIdx.x] - (broken ? in[0] : 0.0f);
+  out[threadIdx.x] = -logf(x); // finds: nan says: infinity produced by v_log_f32 of 0
+}
+CASE(magnitude, (double *out, const double *in)) {
+  const double x = in[threadIdx.x] - (broken ? in[0] : 0.0);
+  const double inverse = 1.0 / x;    // finds: nan
+  out[threadIdx.x] = -fabs(inverse);
+}
 CASE(hyperbolic, (float *out, const float *in)) {
   const float x = in[threadIdx.x] * (broken ? 1000.0f : 1.0f);
   out[threadIdx.x] = sinhf(x); // finds: nan says: infinity returned by
@@ -216,6 +226,8 @@ template <bool broken> void run() {
   integers<broken><<<1, 64>>>(number_out.data, numbers.data, 3);
   power<broken><<<1, 64>>>(out.data, in.data);
   logarithm<broken><<<1, 64>>>(wide_out.data, wide.data);
+  crossed<broken><<<1, 64>>>(out.data, in.data);
+  magnitude<broken><<<1, 64>>>(wide_out.data, wide.data);
   hyperbolic<broken><<<1, 64>>>(out.data, in.data);
   through_functions<broken><<<1, 64>>>(out.data, limit.data);
   chosen<broken><<<1, 64>>>(out.data, in.data);
