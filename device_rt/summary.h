@@ -177,9 +177,10 @@ INLINE u32 classify(group_t group, table_t table, u64 address, u32 slot, u32 cou
     class_t found = 0;
     bool is_new = false;
     if (is_so((u32)line != 0))
-      // The own slot of a site is for lines whose key is the one that callers give.
-      found = find_class(table, slot, w.mask, ~(address & key), line, tile,
-                         !is_tiled && page_mask == 0, &is_new);
+      // The own slot of a site is for classes whose key is the one that callers give.
+      found =
+          find_class(table, slot, w.mask, ~(address & key) & ~(is_tiled ? FADE_CLASS_LINE_KEY : 0),
+                     line, tile, (HAS_OWN_TILES || !is_tiled) && page_mask == 0, &is_new);
     if (is_so(found != 0)) {
       if (is_so(is_new)) describe_first(table, found, address, wave_at(table, counter));
       count64(&found->count, 1);
@@ -316,6 +317,19 @@ INLINE bool is_own_class(group_t group, own_class_t own, u64 address, u64 key, u
   if (flat) other |= lanes_apart(group, address);
   return LIKELY(((own.mask ^ lanes_of(group)) | (own.key ^ ~(base & key)) | other) == 0);
 }
+// The same, if that is a tile.
+INLINE bool is_own_tile(group_t group, own_class_t own, u64 address, u64 key, u32 lane, u32 first,
+                        bool flat) {
+  u64 base = first_lane64(group, address);
+  u32 r = lane - first, width = (u32)(own.tile >> 32);
+  i32 row = (i32)(r >> first_bit(width)), column = (i32)(r & (width - 1));
+  i32 stride = (i32)(own.stride ^ FADE_CLASS_STRIDE);
+  u64 on_tile = base + (u64)((i64)stride * column + (i64)(i32)own.tile * row);
+  u64 other = ballot(group, address != on_tile);
+  if (flat) other |= lanes_apart(group, address);
+  u64 key_here = ~(base & key) & ~FADE_CLASS_LINE_KEY;
+  return LIKELY(((own.mask ^ lanes_of(group)) | (own.key ^ key_here) | other) == 0);
+}
 // By the first lane. `slot`: without what else it says.
 INLINE void count_own(table_t table, u32 slot, u32 counter, u32 accesses) {
   count64(&((class_t)(table + slot))->count, 1);
@@ -338,7 +352,9 @@ INLINE u32 add_up(group_t group, table_t table, u64 address, u32 slot, u32 count
     // that would take 8 bytes of stack on gfx9 (LLVM 19); of flat ones it saves as many.
     const bool in_global = accesses != 0 && !flat;
     if ((in_global || LIKELY(own.mask != 0)) &&
-        is_own_class(group, own, address, key, lane, first, flat)) {
+        (HAS_OWN_TILES && own.tile != 0
+             ? is_own_tile(group, own, address, key, lane, first, flat)
+             : is_own_class(group, own, address, key, lane, first, flat))) {
       if (lane == first) count_own(table, slot & FADE_SLOT_MASK, counter, accesses);
       return slot & FADE_SLOT_MASK;
     }
@@ -491,7 +507,7 @@ INLINE void keep(group_t group, table_t table, u64 address, u32 slot, u32 counte
   if (!in_lds) other |= (u32)(moved >> 32) ^ (u32)((i32)first >> 31);
   // In advance: without an `else` there are no values to be brought together behind it.
   u32 count = (*kept.count)++, matters = (u32)key;
-  if (SHORTENS_KEYS) matters >>= *kept.place & 31;
+  if (SHORTENS_KEYS && !in_lds) matters >>= *kept.place & 31;
   if (LIKELY(is_empty(ballot(group, (other | ((u32)moved & matters)) != 0)))) return;
   bool has_other_shape = !is_empty(ballot(group, other != 0));
   if (!two) {

@@ -6,6 +6,7 @@
 // what follows is there to tell it so, or to keep it from finding out.
 #define LANES_WRITE_TOGETHER 0
 #define HAS_HINTS 0     // of what an access was the last time
+#define HAS_OWN_TILES 1 // in the slots of sites
 #define SHORTENS_KEYS 1 // see __fade_rt_summary_shorter_key()
 
 // ---- hooks
@@ -281,10 +282,11 @@ INLINE u32 at_most(u32 a, u32 b) { return a < b ? a : b; }
 typedef struct {
   u64 mask, key;
   u32 stride;
+  u64 tile;
 } own_class_t;
 INLINE own_class_t load_own_class(__global char *table, u32 slot) {
   const ulong4 c = *(CONFIG_SPACE const ulong4 *)(u64)(table + slot);
-  return (own_class_t){c.s0, c.s1, (u32)c.s2};
+  return (own_class_t){c.s0, c.s1, (u32)c.s2, c.s3};
 }
 // In a twin's own code, where the compiler might move the load out of a loop, or make one of two.
 INLINE own_class_t look_at_own_class(__global char *table, u32 slot) {

@@ -4,6 +4,7 @@
 // lanes that entered together, and whatever they do as a group names it.
 #define LANES_WRITE_TOGETHER 1
 #define HAS_HINTS 1     // of what an access was the last time
+#define HAS_OWN_TILES 0 // in the slots of sites
 #define SHORTENS_KEYS 0 // see __fade_rt_summary_shorter_key(); two classes are kept instead
 
 INLINE u32 wave_size(void) { return 32; }
@@ -235,10 +236,11 @@ INLINE u32 at_most(u32 a, u32 b) { return a < b ? a : b; }
 typedef struct {
   u64 mask, key;
   u32 stride;
+  u64 tile;
 } own_class_t;
 INLINE own_class_t load_own_class(__global char *table, u32 slot) {
   __global fade_class *c = (__global fade_class *)(table + slot);
-  return (own_class_t){load64(&c->mask), load64(&c->key), (u32)load64(&c->line)};
+  return (own_class_t){load64(&c->mask), load64(&c->key), (u32)load64(&c->line), 0};
 }
 // The same from a cache that may have an older state of it: words that are 0 there, and so not what
 // anybody looks for.
@@ -252,7 +254,7 @@ INLINE own_class_t look_at_own_class(__global char *table, u32 slot) {
                    : "=l"(line), "=l"(tile)
                    : "l"(table + slot + 16)
                    : "memory");
-  return (own_class_t){mask, key, (u32)line};
+  return (own_class_t){mask, key, (u32)line, tile};
 }
 // A value and the lanes that made it: a function may find other lanes together than its caller.
 INLINE u64 with_lanes(group_t group, u32 v) { return (u64)group.lanes << 32 | v; }

@@ -74,15 +74,17 @@ void measureRecords(const std::string &arch) {
 }
 
 // Of n × n elements; the waves' own share gets smaller the larger it is.
-void measureMatmul(const std::string &arch, uint32_t n) {
-  std::printf("| %s | %u |", arch.c_str(), n);
-  for (const char *mode : {"accesses", "summary"}) {
-    Session session(arch, KERNELS_DIR "/record-" + arch + "-" + mode + "-with.hsaco", 1);
+void measureMatmul(const std::string &arch, const std::string &kernel, uint32_t n) {
+  std::printf("| %s | %s | %u |", arch.c_str(), kernel.c_str(), n);
+  for (const std::string mode : {"accesses", "summary"}) {
+    const std::string file = kernel == "matmul" ? "/cost-" + arch + "-" + mode + ".hsaco"
+                                                : "/record-" + arch + "-" + mode + "-with.hsaco";
+    Session session(arch, KERNELS_DIR + file, 1);
     Data data(session.device());
     const std::vector<float> matrix(std::size_t{n} * n, 1.0f);
     const Arguments arguments =
         Arguments().add(data.add(matrix)).add(data.add(matrix)).add(data.add(matrix)).add<int>(n);
-    const Launch launch{"naive_matmul", {n, n, 1}, {16, 16, 1}};
+    const Launch launch{kernel, {n, n, 1}, {16, 16, 1}};
     const auto original = instructions(session.runOriginal(launch, arguments).stats);
     Stream stream;
     stream.capacity = 1 << 26;
@@ -112,9 +114,10 @@ int main(int argc, char **argv) {
     for (const char *arch : {"gfx90a", "gfx942", "gfx1030", "gfx1100"}) measureRecords(arch);
   }
   if (wanted("matmul")) {
-    std::printf("\n| architecture | naive product of matrices, n | `accesses` | `summary` |\n"
-                "|---|---|---|---|\n");
+    std::printf("\n| architecture | product of matrices | n | `accesses` | `summary` |\n"
+                "|---|---|---|---|---|\n");
     for (const char *arch : {"gfx90a", "gfx1030"})
-      for (const uint32_t n : {16u, 32u, 64u, 128u}) measureMatmul(arch, n);
+      for (const char *kernel : {"naive_matmul", "matmul"})
+        for (const uint32_t n : {16u, 32u, 64u, 128u}) measureMatmul(arch, kernel, n);
   }
 }

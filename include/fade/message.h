@@ -445,7 +445,8 @@ typedef struct fade_control {
 /* A class of accesses. */
 typedef struct fade_class {
   fade_u64 mask; /* set last; 0: free */
-  fade_u64 key;  /* complement of those bits of the first address that matter */
+  fade_u64 key;  /* complement of those bits of the first address that matter; of tiles without
+                    FADE_CLASS_LINE_KEY, so that no line is taken for one */
   fade_u64 line; /* (FADE_CLASS_* | 1 + site) << 32 | (stride ^ FADE_CLASS_STRIDE) */
   fade_u64 tile; /* width << 32 | row_stride; 0 without */
   fade_u64 count;
@@ -456,9 +457,10 @@ typedef struct fade_class {
   fade_u64 first;    /* fade_control.head then */
 } fade_class;
 #define FADE_CLASS_TILED 0x80000000u
-#define FADE_CLASS_IN_PAGE 0x40000000u /* all executions are in one page, anywhere in it */
-#define FADE_CLASS_STRIDE 0x80000000u  /* no class has a stride of -2^31 */
-#define FADE_CLASS_PROBES 8u           /* slots that are looked at */
+#define FADE_CLASS_LINE_KEY 0x8000000000000000u /* no address has this bit */
+#define FADE_CLASS_IN_PAGE 0x40000000u          /* all executions are in one page, anywhere in it */
+#define FADE_CLASS_STRIDE 0x80000000u           /* no class has a stride of -2^31 */
+#define FADE_CLASS_PROBES 8u                    /* slots that are looked at */
 
 /* The beginning of a table. */
 typedef struct fade_summary {

@@ -231,7 +231,7 @@ inline uint32_t spreadOf(const fade_class &c, const fade_summary &summary) {
   if ((static_cast<uint32_t>(c.line >> 32) & FADE_CLASS_IN_PAGE) != 0)
     return static_cast<uint32_t>(std::countr_one(summary.page_mask));
   // Addresses in LDS, of which two bits are kept, may be as small as that.
-  return c.key == ~c.base && c.base >= 4096 ? 0 : 64;
+  return (c.key | FADE_CLASS_LINE_KEY) == ~c.base && c.base >= 4096 ? 0 : 64;
 }
 
 // Records of all that was added up: announcements of waves that were first at something, SUMMARY
