@@ -495,8 +495,14 @@ ENTRY u32 __fade_rt_summary_shorter_key(u64 address, u32 slot, i32 key) {
   return bits;
 }
 
+// Other accesses may follow one that is kept: by the same lanes, each always as far from where that
+// one was. When it comes again with the same class, so do they, and nothing is done for them; their
+// classes are counted with its own. The pass puts that in the place of this call, where what was
+// kept is given up.
+void __fade_rt_summary_given_up(u32 count, u64 lanes);
+
 INLINE void keep(group_t group, table_t table, u64 address, u32 slot, u32 counter, i32 key,
-                 bool in_lds, bool two, kept_t kept) {
+                 bool in_lds, bool two, bool leads, kept_t kept) {
   u64 lanes = lanes_of(group);
   // Of all 64 bits, although only distances that fit into 32 are taken for the same: the lanes of a
   // wave may be gigabytes apart, and some of them not move as the others.
@@ -510,6 +516,7 @@ INLINE void keep(group_t group, table_t table, u64 address, u32 slot, u32 counte
   if (SHORTENS_KEYS && !in_lds) matters >>= *kept.place & 31;
   if (LIKELY(is_empty(ballot(group, (other | ((u32)moved & matters)) != 0)))) return;
   bool has_other_shape = !is_empty(ballot(group, other != 0));
+  if (leads) __fade_rt_summary_given_up(count, (u64)*kept.lanes_high << 32 | *kept.lanes_low);
   if (!two) {
     add_kept(group, table, in_lds ? 0 : counter, *kept.place, count, kept);
   } else {
@@ -566,7 +573,7 @@ ENTRY void __fade_rt_summary_keep(table_t table, u64 address, u32 slot, u32 coun
                                   __private u32 *lanes_high, __private u32 *place,
                                   __private u32 *count) {
   kept_t kept = {low, high, lanes_low, lanes_high, place, count, 0, 0, 0};
-  keep(enter_here(), table, address, slot, counter, key, false, false, kept);
+  keep(enter_here(), table, address, slot, counter, key, false, false, false, kept);
 }
 ENTRY void __fade_rt_summary_keep_two(table_t table, u64 address, u32 slot, u32 counter, i32 key,
                                       __private u32 *low, __private u32 *high,
@@ -576,14 +583,43 @@ ENTRY void __fade_rt_summary_keep_two(table_t table, u64 address, u32 slot, u32 
                                       __private u32 *other_count) {
   kept_t kept = {low,   high,      lanes_low,   lanes_high, place,
                  count, other_low, other_place, other_count};
-  keep(enter_here(), table, address, slot, counter, key, false, true, kept);
+  keep(enter_here(), table, address, slot, counter, key, false, true, false, kept);
 }
 ENTRY void __fade_rt_summary_lds_keep(table_t table, u64 address, u32 slot, u32 counter,
                                       __private u32 *low, __private u32 *lanes_low,
                                       __private u32 *lanes_high, __private u32 *place,
                                       __private u32 *count) {
   kept_t kept = {low, 0, lanes_low, lanes_high, place, count, 0, 0, 0};
-  keep(enter_here(), table, address, slot, counter, LDS_KEY, true, false, kept);
+  keep(enter_here(), table, address, slot, counter, LDS_KEY, true, false, false, kept);
+}
+// The same for one that others follow.
+ENTRY void __fade_rt_summary_lead(table_t table, u64 address, u32 slot, u32 counter, i32 key,
+                                  __private u32 *low, __private u32 *high, __private u32 *lanes_low,
+                                  __private u32 *lanes_high, __private u32 *place,
+                                  __private u32 *count) {
+  kept_t kept = {low, high, lanes_low, lanes_high, place, count, 0, 0, 0};
+  keep(enter_here(), table, address, slot, counter, key, false, false, true, kept);
+}
+ENTRY void __fade_rt_summary_lds_lead(table_t table, u64 address, u32 slot, u32 counter,
+                                      __private u32 *low, __private u32 *lanes_low,
+                                      __private u32 *lanes_high, __private u32 *place,
+                                      __private u32 *count) {
+  kept_t kept = {low, 0, lanes_low, lanes_high, place, count, 0, 0, 0};
+  keep(enter_here(), table, address, slot, counter, LDS_KEY, true, false, true, kept);
+}
+// And for one that follows. Its class is known if it is in the slot of its site, then it has its
+// bit in `followers`. All lanes that are here have the same, as they have of the one that leads.
+ENTRY void __fade_rt_summary_follow(table_t table, u64 address, u32 slot, u32 counter, i32 key,
+                                    __private u32 *followers, u32 bit) {
+  if (LIKELY((*followers & bit) != 0)) return;
+  u32 place = uniform((u32)__fade_rt_summary(table, address, slot, counter, key));
+  if (place == (slot & FADE_SLOT_MASK)) *followers |= bit;
+}
+ENTRY void __fade_rt_summary_lds_follow(table_t table, u64 address, u32 slot, u32 counter,
+                                        __private u32 *followers, u32 bit) {
+  if (LIKELY((*followers & bit) != 0)) return;
+  u32 place = uniform((u32)__fade_rt_summary_lds(table, address, slot, counter));
+  if (place == (slot & FADE_SLOT_MASK)) *followers |= bit;
 }
 // Where the wave ends.
 ENTRY void __fade_rt_summary_end(table_t table, u32 counter, __private u32 *lanes_low,

@@ -221,7 +221,13 @@ Expected<DeviceRuntime> DeviceRuntime::link(Module &module) {
   runtime.summary_keep = get("summary_keep");
   runtime.summary_keep_two = get("summary_keep_two");
   runtime.summary_lds_keep = get("summary_lds_keep");
+  runtime.summary_lead = get("summary_lead");
+  runtime.summary_lds_lead = get("summary_lds_lead");
+  runtime.summary_follow = get("summary_follow");
+  runtime.summary_lds_follow = get("summary_lds_follow");
   runtime.summary_end = get("summary_end");
+  runtime.summary_add = get("summary_add");
+  runtime.summary_given_up = get("summary_given_up");
   return runtime;
 }
 

@@ -44,7 +44,13 @@ public:
   llvm::Function *summary_keep = nullptr;
   llvm::Function *summary_keep_two = nullptr;
   llvm::Function *summary_lds_keep = nullptr;
+  llvm::Function *summary_lead = nullptr;
+  llvm::Function *summary_lds_lead = nullptr;
+  llvm::Function *summary_follow = nullptr;
+  llvm::Function *summary_lds_follow = nullptr;
   llvm::Function *summary_end = nullptr;
+  llvm::Function *summary_add = nullptr;      // not to be inlined
+  llvm::Function *summary_given_up = nullptr; // has no body: see there
 
   // Takes out again what nobody calls.
   void removeUnused();

@@ -27,6 +27,8 @@ namespace {
 // Each takes up to three vector registers and six scalar ones; where lanes go different ways,
 // vector registers instead of these.
 constexpr size_t most_kept = 8;
+// Of each. They take a bit of a register, and the code where what was kept is given up.
+constexpr unsigned most_followers = 32;
 
 bool canBeKept(const Access &access) {
   return !access.length &&
@@ -73,6 +75,28 @@ bool movesByParts(const Access &access, const LoopInfo &loops, ScalarEvolution &
   return step && *step % line != 0;
 }
 
+// Whether `access` is made whenever `leader` is, by the same lanes, and is in the same class as
+// before if that one is.
+bool isFollower(const Access &access, const Access &leader, ScalarEvolution &evolution) {
+  if (access.instruction->getParent() != leader.instruction->getParent() ||
+      access.site.space != leader.site.space || access.form != AddressForm::pointer ||
+      leader.form != AddressForm::pointer || !access.pointer || !leader.pointer ||
+      access.pointer->getType() != leader.pointer->getType())
+    return false;
+  const auto *distance = dyn_cast<SCEVConstant>(
+      evolution.getMinusSCEV(evolution.getSCEV(access.pointer), evolution.getSCEV(leader.pointer)));
+  if (!distance) return false;
+  if (access.site.space == FADE_SPACE_LDS) return true;
+  // Of atomics the whole address counts. What does not matter of an aligned element does not of
+  // another one of the same size: see __fade_rt_summary_shorter_key().
+  const uint64_t bytes =
+      static_cast<uint64_t>(numberOf(*distance)) + access.displacement - leader.displacement;
+  return access.site.kind != FADE_SITE_ATOMIC && leader.site.kind != FADE_SITE_ATOMIC &&
+         access.site.size == leader.site.size && FADE_SITE_PIECE(access.site.flags) == 0 &&
+         FADE_SITE_PIECE(leader.site.flags) == 0 && access.site.size != 0 &&
+         bytes % access.site.size == 0;
+}
+
 } // namespace
 
 void KeptClasses::choose(const Clone &clone, ArrayRef<Access> accesses, Instruction &start) {
@@ -85,17 +109,28 @@ void KeptClasses::choose(const Clone &clone, ArrayRef<Access> accesses, Instruct
   const auto depth = [&](const Access *access) {
     return loops.getLoopDepth(access->instruction->getParent());
   };
-  kept_.clear();
-  order_.clear();
-  variables_.clear();
+  clear();
+  SmallVector<const Access *, 32> all;
   for (const Access &access : accesses)
-    if (canBeKept(access) && depth(&access) != 0) order_.push_back(&access);
-  llvm::sort(order_, [&](const Access *a, const Access *b) {
+    if (canBeKept(access) && depth(&access) != 0) all.push_back(&access);
+  llvm::sort(all, [&](const Access *a, const Access *b) {
     return depth(a) != depth(b) ? depth(a) > depth(b) : a < b;
   });
-  if (order_.size() > most_kept) order_.truncate(most_kept);
-  // Where searches are slow; on AMD GPUs it has not been seen to be worth its registers.
-  const bool keeps_two = isNVPTX(*clone.function->getParent());
+  // Where searches are slow; on AMD GPUs it has not been seen to be worth its registers. Lanes that
+  // are not in step need not arrive together where they were together before.
+  const bool keeps_two = isNVPTX(*clone.function->getParent()), follows = !keeps_two;
+  for (const Access *access : all) {
+    const auto leader = find_if(order_, [&](const Access *one) {
+      return follows && kept_[one].follower_count < most_followers &&
+             isFollower(*access, *one, evolution);
+    });
+    if (leader != order_.end()) {
+      followers_[access] = {*leader, kept_[*leader].follower_count++, nullptr};
+    } else if (order_.size() < most_kept) {
+      order_.push_back(access);
+      kept_[access] = {};
+    }
+  }
   IRBuilder<> builder(&start);
   const auto variable = [&] {
     variables_.push_back(builder.CreateAlloca(builder.getInt32Ty()));
@@ -111,6 +146,7 @@ void KeptClasses::choose(const Clone &clone, ArrayRef<Access> accesses, Instruct
     kept.lanes_high = variable();
     kept.place = variable();
     kept.count = variable();
+    if (kept.follower_count != 0) kept.followers = variable();
     if (kept.in_lds || !keeps_two || !movesByParts(*access, loops, evolution)) continue;
     kept.other_low = variable();
     kept.other_place = variable();
@@ -118,20 +154,76 @@ void KeptClasses::choose(const Clone &clone, ArrayRef<Access> accesses, Instruct
   }
 }
 
+void KeptClasses::clear() {
+  kept_.clear();
+  followers_.clear();
+  order_.clear();
+  variables_.clear();
+  given_up_.clear();
+}
+
 bool KeptClasses::record(IRBuilder<> &builder, const Access &access, ArrayRef<Value *> arguments) {
+  if (const auto follower = followers_.find(&access); follower != followers_.end()) {
+    follow(builder, follower->second, arguments);
+    return true;
+  }
   const auto at = kept_.find(&access);
   if (at == kept_.end()) return false;
-  const Kept &kept = at->second;
+  Kept &kept = at->second;
   SmallVector<Value *, 14> all(arguments.begin(), arguments.end());
   all.push_back(kept.low);
   if (!kept.in_lds) all.push_back(kept.high);
   all.append({kept.lanes_low, kept.lanes_high, kept.place, kept.count});
+  if (kept.follower_count != 0) {
+    lead(builder, kept, all);
+    return true;
+  }
   if (kept.other_low) all.append({kept.other_low, kept.other_place, kept.other_count});
   inlineCall(*builder.CreateCall(kept.in_lds      ? runtime_.summary_lds_keep
                                  : kept.other_low ? runtime_.summary_keep_two
                                                   : runtime_.summary_keep,
                                  all));
   return true;
+}
+
+void KeptClasses::lead(IRBuilder<> &builder, Kept &kept, ArrayRef<Value *> arguments) {
+  CallInst *call = builder.CreateCall(
+      kept.in_lds ? runtime_.summary_lds_lead : runtime_.summary_lead, arguments);
+  inlineCall(*call);
+  // The call that has been inlined since the last one.
+  for (User *user : runtime_.summary_given_up->users()) {
+    auto *given_up = cast<CallInst>(user);
+    if (given_up->getFunction() == kept.low->getFunction() && !is_contained(given_up_, given_up))
+      kept.given_up = given_up;
+  }
+  given_up_.push_back(kept.given_up);
+  IRBuilder<> behind(kept.given_up->getNextNode());
+  behind.CreateStore(behind.getInt32(0), kept.followers);
+}
+
+void KeptClasses::follow(IRBuilder<> &builder, Follower &follower, ArrayRef<Value *> arguments) {
+  const Kept &kept = kept_[follower.leader];
+  Value *table = arguments[0], *counter = arguments[3];
+  follower.slot = arguments[2];
+  Value *bit = builder.getInt32(1u << follower.number);
+  IRBuilder<> there(kept.given_up);
+  addFollower(there, kept, follower, table, counter, kept.given_up->getArgOperand(0),
+              kept.given_up->getArgOperand(1));
+  SmallVector<Value *, 8> all(arguments.begin(), arguments.end());
+  all.append({kept.followers, bit});
+  inlineCall(*builder.CreateCall(
+      kept.in_lds ? runtime_.summary_lds_follow : runtime_.summary_follow, all));
+}
+
+// Adds to the class of a follower how often it has come, if that is known.
+void KeptClasses::addFollower(IRBuilder<> &builder, const Kept &kept, const Follower &follower,
+                              Value *table, Value *counter, Value *count, Value *lanes) const {
+  Value *bits = builder.CreateLoad(builder.getInt32Ty(), kept.followers);
+  Value *known = builder.CreateAnd(bits, 1u << follower.number);
+  Value *times = builder.CreateSelect(builder.CreateICmpNE(known, builder.getInt32(0)), count,
+                                      builder.getInt32(0));
+  if (kept.in_lds) counter = ConstantInt::get(counter->getType(), 0);
+  builder.CreateCall(runtime_.summary_add, {table, follower.slot, counter, times, lanes});
 }
 
 void KeptClasses::finish(const Clone &clone, Instruction &end) {
@@ -147,11 +239,23 @@ void KeptClasses::finish(const Clone &clone, Instruction &end) {
     add(kept.place, kept.count);
     if (kept.other_low) add(kept.other_place, kept.other_count);
   }
+  for (const auto &[access, follower] : followers_) {
+    if (!follower.slot) continue;
+    const Kept &kept = kept_[follower.leader];
+    IRBuilder<> builder(&end);
+    const auto load = [&](AllocaInst *variable) {
+      return builder.CreateLoad(builder.getInt32Ty(), variable);
+    };
+    Type *wide = builder.getInt64Ty();
+    Value *lanes =
+        builder.CreateOr(builder.CreateZExt(load(kept.lanes_low), wide),
+                         builder.CreateShl(builder.CreateZExt(load(kept.lanes_high), wide), 32));
+    addFollower(builder, kept, follower, clone.control, clone.wave, load(kept.count), lanes);
+  }
+  for (CallInst *given_up : given_up_) given_up->eraseFromParent();
   DominatorTree dominators(*clone.function);
   PromoteMemToReg(variables_, dominators);
-  kept_.clear();
-  order_.clear();
-  variables_.clear();
+  clear();
 }
 
 } // namespace fade

@@ -7,10 +7,12 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace llvm {
 class AllocaInst;
+class CallInst;
 } // namespace llvm
 
 namespace fade {
@@ -38,12 +40,32 @@ private:
     llvm::AllocaInst *place = nullptr, *count = nullptr;
     // a second class, of some in global memory
     llvm::AllocaInst *other_low = nullptr, *other_place = nullptr, *other_count = nullptr;
+    // of those that follow it (Follower), a bit for each
+    llvm::AllocaInst *followers = nullptr;
+    unsigned follower_count = 0;
+    llvm::CallInst *given_up = nullptr; // where their code is put
   };
+  // An access that is made whenever another one is, at a constant distance.
+  struct Follower {
+    const Access *leader = nullptr;
+    unsigned number = 0;
+    llvm::Value *slot = nullptr;
+  };
+
+  void clear();
+  void lead(llvm::IRBuilder<> &builder, Kept &kept, llvm::ArrayRef<llvm::Value *> arguments);
+  void follow(llvm::IRBuilder<> &builder, Follower &follower,
+              llvm::ArrayRef<llvm::Value *> arguments);
+  void addFollower(llvm::IRBuilder<> &builder, const Kept &kept, const Follower &follower,
+                   llvm::Value *table, llvm::Value *counter, llvm::Value *count,
+                   llvm::Value *lanes) const;
 
   const DeviceRuntime &runtime_;
   llvm::DenseMap<const Access *, Kept> kept_;
+  llvm::MapVector<const Access *, Follower> followers_;
   llvm::SmallVector<const Access *, 8> order_;
   llvm::SmallVector<llvm::AllocaInst *, 48> variables_;
+  llvm::SmallVector<llvm::CallInst *, 8> given_up_;
 };
 
 } // namespace fade

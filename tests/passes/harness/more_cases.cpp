@@ -106,7 +106,8 @@ std::vector<Case> cornerCases() {
   std::vector<Case> cases;
   for (const char *name :
        {"far_apart", "backwards", "one_address", "in_rows", "gathered", "scattered", "some_atomics",
-        "conflicts", "widths", "anywhere", "leaving", "single", "moving_by_parts"})
+        "conflicts", "widths", "anywhere", "leaving", "single", "moving_by_parts", "following",
+        "following_anywhere"})
     cases.push_back({name, "corners", {name, {256, 1, 1}, {64, 1, 1}}, [](Data &d) {
                        const auto in = d.add(random<int>(4096, 1000, 5));
                        return Arguments().add(in).add(d.add(zeros<int>(4096)));

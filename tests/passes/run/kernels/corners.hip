@@ -171,9 +171,14 @@ KERNEL single(In in, Out out) {
   }
 }
 
+// Volatile accesses are flat if their pointers do not say where they lead.
+#define GLOBAL __attribute__((address_space(1)))
+#define LDS __attribute__((address_space(3)))
+
 // Loops whose accesses move by parts of a cache line. Lines serve one address each, but for lanes
 // that are 124 bytes apart, rows that are 64 bytes apart, and elements that reach over an end.
-KERNEL moving_by_parts(const volatile int *in, int *out) {
+KERNEL moving_by_parts(In from, int *out) {
+  const auto in = (const volatile GLOBAL int *)from;
   typedef int pair __attribute__((ext_vector_type(2)));
   typedef int pair_anywhere __attribute__((ext_vector_type(2), aligned(4)));
   const int i = localId();
@@ -192,10 +197,71 @@ KERNEL moving_by_parts(const volatile int *in, int *out) {
   }
 #pragma unroll 1
   for (int k = 0; k < 40; ++k) {
-    const pair a = *(const volatile pair *)(in + i * 34 + 2 * k);
-    const pair b = *(const volatile pair_anywhere *)(in + i * 34 + k); // over the end now and then
+    const pair a = *(const volatile GLOBAL pair *)(in + i * 34 + 2 * k);
+    const pair b = *(const volatile GLOBAL pair_anywhere *)(in + i * 34 + k); // over the end now and then
     sum += a.x + a.y + b.x + b.y;
     if (i % 3 != 0) sum += in[i / 32 * 50 + k + (k & 8)]; // not all lanes, by more now and then
     if (groupId() == 0) out[i * 40 + k] = sum;
   }
+}
+
+// Accesses of loops at constant distances from one another, which are in their classes together:
+// tiles, rows and columns that change their class now and then, lanes that come and go, elements
+// that lie across the end of a cache line, a place that is reached only sometimes, and atomics.
+KERNEL following(In from, int *out) {
+  __shared__ int in_lds[20 * 64 + 200];
+  const auto in = (const volatile GLOBAL int *)from;
+  const auto tile = (volatile LDS int *)in_lds, own = tile + 20 * 64;
+  __shared__ int sums[80];
+  typedef int pair_anywhere __attribute__((ext_vector_type(2), aligned(4)));
+  const int l = localId(), row = l / 16, column = l % 16;
+  int sum = 0;
+  if (groupId() > 1) return;
+  for (int k = 0; k < 20; ++k) tile[k * 64 + l] = l + k;
+  if (l < 64) sums[l] = 0;
+  if (l < 16) sums[l + 64] = 0;
+  barrier();
+#pragma unroll 1
+  for (int k = 0; k < 24; ++k) {
+    const volatile LDS int *a = tile + row * 20 + (k & 12), *b = tile + column + (k & 3) * 4;
+    sum += a[0] * b[0] + a[1] * b[20] + a[2] * b[40] + a[3] * b[60];
+    const volatile GLOBAL int *wide = in + row * 100 + column + (k / 6) * 16;
+    sum += wide[0] + wide[32] + wide[7] + wide[1];
+    sum += ((const volatile GLOBAL char *)wide)[3] + ((const volatile GLOBAL char *)wide)[9];
+    sum += (*(const volatile GLOBAL pair_anywhere *)(wide + 2)).y;
+    sum += (*(const volatile GLOBAL pair_anywhere *)(wide + 5)).x;
+    __hip_atomic_fetch_add(&sums[column], 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+    __hip_atomic_fetch_add(&sums[column + 16], 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+    __hip_atomic_fetch_add(&out[(l + k) % 40], 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  }
+#pragma unroll 1
+  for (int k = 0; k < 40; ++k) { // by fewer and fewer lanes, and by all of them in between
+    if (l > k && (k & 7) != 5) {
+      sum += in[l * 2 + k * 32] + in[l * 2 + k * 32 + 1] + in[l * 2 + k * 32 + 64];
+      if ((k & 3) == 1) sum += in[l + 70] + in[l + 71];
+      own[l * 3] = sum;
+      own[l * 3 + 2] = sum;
+    }
+    if (in[l] == -1) break; // no lane, but who knows
+    sum += in[k] + in[k + 1] + in[k + 40];
+  }
+  for (int k = 0; l >= k; k += 5) sum += in[k * 7 + l] + in[k * 7 + l + 32]; // one after the other
+  out[100 + groupId() * 64 + l] = sum;
+}
+
+// Elements across the end of a cache line now and then, at a constant distance from others that are
+// not; and rows that lie apart in some workgroups, side by side in others.
+KERNEL following_anywhere(In from, int *out) {
+  typedef int pair __attribute__((ext_vector_type(2)));
+  typedef int pair_anywhere __attribute__((ext_vector_type(2), aligned(4)));
+  const auto in = (const volatile GLOBAL int *)from;
+  const int l = localId();
+  int sum = in[l / 16 * (groupId() % 2 == 0 ? 20 : 16) + l % 16];
+#pragma unroll 1
+  for (int k = 0; k < 40; ++k) {
+    const pair a = *(const volatile GLOBAL pair *)(in + l * 40 + 2 * k);
+    const pair b = *(const volatile GLOBAL pair_anywhere *)(in + l * 40 + 2 * k + 1);
+    sum += a.x + a.y + b.x + b.y;
+  }
+  out[globalId()] = sum;
 }
