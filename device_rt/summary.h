@@ -459,6 +459,7 @@ ENTRY void __fade_rt_summary_lds_here(table_t table, u64 address, u32 slot, u32 
 typedef struct {
   __private u32 *low, *high, *lanes_low, *lanes_high, *place, *count;
   __private u32 *other_low, *other_place, *other_count;
+  __private u32 *followers;
 } kept_t;
 
 // Adds what a lane has kept: `lanes` as there. `counter`: 0 for LDS.
@@ -475,6 +476,9 @@ INLINE void add_kept(group_t group, table_t table, u32 counter, u32 place, u32 c
   __fade_rt_summary_add(table, place, counter, count, lanes);
   leave(group);
 }
+
+// In a place that is kept: what follows has been asked. The bits below it are the answer.
+#define IS_SHORTER_KNOWN 32u
 
 // Where in a cache line an access begins does not matter if each line serves lanes with one and the
 // same address, and no lane needs two: then only the bits of the address below the lanes' size do.
@@ -517,7 +521,11 @@ INLINE void keep(group_t group, table_t table, u64 address, u32 slot, u32 counte
   if (SHORTENS_KEYS && !in_lds) matters >>= *kept.place & 31;
   if (LIKELY(is_empty(ballot(group, (other | ((u32)moved & matters)) != 0)))) return;
   bool has_other_shape = !is_empty(ballot(group, other != 0));
-  if (leads) __fade_rt_summary_given_up(count, (u64)*kept.lanes_high << 32 | *kept.lanes_low);
+  if (leads) {
+    if (!is_empty(ballot(group, count != 0)))
+      __fade_rt_summary_given_up(count, (u64)*kept.lanes_high << 32 | *kept.lanes_low);
+    *kept.followers = 0;
+  }
   if (!two) {
     add_kept(group, table, in_lds ? 0 : counter, *kept.place, count, kept);
   } else {
@@ -548,9 +556,13 @@ INLINE void keep(group_t group, table_t table, u64 address, u32 slot, u32 counte
                      : __fade_rt_summary(table, address, slot, said, key);
   u32 place = uniform((u32)found);
   u64 lanes_now = place > WAS_IRREGULAR ? lanes_found(group, found) : 0;
-  // Below FADE_SLOT_MASK; of a shape that is still the same the answer is known: no.
-  if (SHORTENS_KEYS && !in_lds && has_other_shape && place > WAS_IRREGULAR)
-    place |= uniform(__fade_rt_summary_shorter_key(address, slot, key));
+  // Below FADE_SLOT_MASK. Asked when the same lanes have moved together, once.
+  if (SHORTENS_KEYS && !in_lds && !has_other_shape && place > WAS_IRREGULAR) {
+    u32 known = uniform(*kept.place) & IS_SHORTER_KNOWN;
+    place |= known;
+    if (known == 0)
+      place |= IS_SHORTER_KNOWN | uniform(__fade_rt_summary_shorter_key(address, slot, key));
+  }
   if (two && !is_empty(lanes_now ^ lanes)) { // the other one was kept for these lanes
     add_kept(group, table, counter, *kept.other_place, *kept.other_count, kept);
     *kept.other_place = 0;
@@ -573,7 +585,7 @@ ENTRY void __fade_rt_summary_keep(table_t table, u64 address, u32 slot, u32 coun
                                   __private u32 *low, __private u32 *high, __private u32 *lanes_low,
                                   __private u32 *lanes_high, __private u32 *place,
                                   __private u32 *count) {
-  kept_t kept = {low, high, lanes_low, lanes_high, place, count, 0, 0, 0};
+  kept_t kept = {low, high, lanes_low, lanes_high, place, count, 0, 0, 0, 0};
   keep(enter_here(), table, address, slot, counter, key, false, false, false, kept);
 }
 ENTRY void __fade_rt_summary_keep_two(table_t table, u64 address, u32 slot, u32 counter, i32 key,
@@ -582,30 +594,30 @@ ENTRY void __fade_rt_summary_keep_two(table_t table, u64 address, u32 slot, u32 
                                       __private u32 *place, __private u32 *count,
                                       __private u32 *other_low, __private u32 *other_place,
                                       __private u32 *other_count) {
-  kept_t kept = {low,   high,      lanes_low,   lanes_high, place,
-                 count, other_low, other_place, other_count};
+  kept_t kept = {low,   high,      lanes_low,   lanes_high,  place,
+                 count, other_low, other_place, other_count, 0};
   keep(enter_here(), table, address, slot, counter, key, false, true, false, kept);
 }
 ENTRY void __fade_rt_summary_lds_keep(table_t table, u64 address, u32 slot, u32 counter,
                                       __private u32 *low, __private u32 *lanes_low,
                                       __private u32 *lanes_high, __private u32 *place,
                                       __private u32 *count) {
-  kept_t kept = {low, 0, lanes_low, lanes_high, place, count, 0, 0, 0};
+  kept_t kept = {low, 0, lanes_low, lanes_high, place, count, 0, 0, 0, 0};
   keep(enter_here(), table, address, slot, counter, LDS_KEY, true, false, false, kept);
 }
 // The same for one that others follow.
 ENTRY void __fade_rt_summary_lead(table_t table, u64 address, u32 slot, u32 counter, i32 key,
                                   __private u32 *low, __private u32 *high, __private u32 *lanes_low,
                                   __private u32 *lanes_high, __private u32 *place,
-                                  __private u32 *count) {
-  kept_t kept = {low, high, lanes_low, lanes_high, place, count, 0, 0, 0};
+                                  __private u32 *count, __private u32 *followers) {
+  kept_t kept = {low, high, lanes_low, lanes_high, place, count, 0, 0, 0, followers};
   keep(enter_here(), table, address, slot, counter, key, false, false, true, kept);
 }
 ENTRY void __fade_rt_summary_lds_lead(table_t table, u64 address, u32 slot, u32 counter,
                                       __private u32 *low, __private u32 *lanes_low,
                                       __private u32 *lanes_high, __private u32 *place,
-                                      __private u32 *count) {
-  kept_t kept = {low, 0, lanes_low, lanes_high, place, count, 0, 0, 0};
+                                      __private u32 *count, __private u32 *followers) {
+  kept_t kept = {low, 0, lanes_low, lanes_high, place, count, 0, 0, 0, followers};
   keep(enter_here(), table, address, slot, counter, LDS_KEY, true, false, true, kept);
 }
 // And for one that follows. Its class is known if it is in the slot of its site, then it has its
@@ -626,7 +638,7 @@ ENTRY void __fade_rt_summary_lds_follow(table_t table, u64 address, u32 slot, u3
 ENTRY void __fade_rt_summary_end(table_t table, u32 counter, __private u32 *lanes_low,
                                  __private u32 *lanes_high, __private u32 *place,
                                  __private u32 *count) {
-  kept_t kept = {0, 0, lanes_low, lanes_high, place, count, 0, 0, 0};
+  kept_t kept = {0, 0, lanes_low, lanes_high, place, count, 0, 0, 0, 0};
   add_kept(enter_here(), table, counter, *place, *count, kept);
 }
 

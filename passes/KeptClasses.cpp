@@ -175,6 +175,7 @@ bool KeptClasses::record(IRBuilder<> &builder, const Access &access, ArrayRef<Va
   if (!kept.in_lds) all.push_back(kept.high);
   all.append({kept.lanes_low, kept.lanes_high, kept.place, kept.count});
   if (kept.follower_count != 0) {
+    all.push_back(kept.followers);
     lead(builder, kept, all);
     return true;
   }
@@ -197,8 +198,6 @@ void KeptClasses::lead(IRBuilder<> &builder, Kept &kept, ArrayRef<Value *> argum
       kept.given_up = given_up;
   }
   given_up_.push_back(kept.given_up);
-  IRBuilder<> behind(kept.given_up->getNextNode());
-  behind.CreateStore(behind.getInt32(0), kept.followers);
 }
 
 void KeptClasses::follow(IRBuilder<> &builder, Follower &follower, ArrayRef<Value *> arguments) {
