@@ -380,7 +380,7 @@ if __name__ == '__main__':
     def test_two_processes_share_memory(self):
         script = "import os\nchild = os.fork()\n" + SHARED + "\n(give if child else take)(sys.argv[1])\nif child: assert os.wait()[1] == 0\n"
         result = self.in_front_of([sys.executable, "-c", script, self.dir])
-        self.assertEqual(sorted(result.stdout.split()), ["given", "taken"])
+        self.assertEqual(sorted(re.findall("given|taken", result.stdout)), ["given", "taken"])  # both may write at the same time
         calls = self.counts(self.members(), "call")
         self.assertEqual((calls["hipIpcGetMemHandle"], calls["hipIpcOpenMemHandle"], calls["hipIpcCloseMemHandle"]), (1, 1, 1))
 
