@@ -3,10 +3,12 @@
 // Options: addresses=false   leaves out the lanes' addresses
 #include "access_kind.h"
 #include "site_place.h"
+#include "text_layout.h"
 
 #include <fade/handler.h>
 
 #include <array>
+#include <bit>
 #include <cinttypes>
 #include <cstdio>
 
@@ -17,6 +19,14 @@ using namespace fade::handlers;
 std::string hex(uint64_t value) {
   char text[24];
   std::snprintf(text, sizeof text, "0x%" PRIx64, value);
+  return text;
+}
+
+/// A value that the kernel's author has recorded.
+std::string numberText(uint64_t bits, bool is_double) {
+  if (!is_double) return std::to_string(static_cast<int64_t>(bits));
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", std::bit_cast<double>(bits));
   return text;
 }
 
@@ -71,11 +81,19 @@ struct MessageLogger : fade::Handler {
     Space spaceOfRecord(const fade::Record &record, const fade::Batch &batch) const {
       return spaceOf(table_.sites()[record.site()].space, record.base(), *batch.operator->());
     }
+    static bool hasPlace(const fade::Record &record) {
+      return record.isAccess() || record.isUser() || record.kind() == FADE_RECORD_BLOCK;
+    }
+    SitePlace placeOfRecord(const fade::Record &record) const {
+      const fade_site &site = table_.sites()[record.site()];
+      return record.isUser() ? placeOfUser(table_, site) : placeOf(table_, site);
+    }
     static const char *nameOfSpace(Space space) {
       return space == Space::lds ? "lds" : space == Space::scratch ? "scratch" : "global";
     }
     void json(const fade::Record &record, const fade::Batch &batch);
     void jsonAccess(fade::JsonWriter &json, const fade::Record &record, const fade::Batch &batch);
+    void jsonUser(fade::JsonWriter &json, const fade::Record &record) const;
     void csv(const fade::Record &record, const fade::Batch &batch);
     void text(const fade::Record &record, const fade::Batch &batch);
     static const char *typeOf(uint32_t kind);
@@ -97,6 +115,7 @@ const char *MessageLogger::Shard::typeOf(uint32_t kind) {
   case FADE_RECORD_BLOCK: return "block";
   case FADE_RECORD_ACCESS:
   case FADE_RECORD_RANGE: return "access";
+  case FADE_RECORD_USER: return "user";
   default: return "unknown";
   }
 }
@@ -115,6 +134,21 @@ void MessageLogger::Shard::jsonAccess(fade::JsonWriter &json, const fade::Record
             [&] { record.forEachLane([&](uint32_t, uint64_t address) { json.value(address); }); });
 }
 
+void MessageLogger::Shard::jsonUser(fade::JsonWriter &json, const fade::Record &record) const {
+  const fade_site &site = table_.sites()[record.site()];
+  json.field("number", site.size);
+  json.list("lanes",
+            [&] { record.forEachLane([&](uint32_t lane, uint64_t) { json.value(lane); }); });
+  json.list("values", [&] {
+    record.forEachLane([&](uint32_t, uint64_t bits) {
+      if ((site.flags & FADE_SITE_IS_DOUBLE) != 0)
+        json.value(std::bit_cast<double>(bits));
+      else
+        json.value(static_cast<int64_t>(bits));
+    });
+  });
+}
+
 void MessageLogger::Shard::json(const fade::Record &record, const fade::Batch &batch) {
   const uint32_t kind = record.kind();
   const auto wave = batch.wave(record.wave());
@@ -131,9 +165,8 @@ void MessageLogger::Shard::json(const fade::Record &record, const fade::Batch &b
           json.value(n);
       });
     json.field("mask", hex(record.mask()));
-    if (record.isAccess() || kind == FADE_RECORD_BLOCK) {
-      const fade_site &site = table_.sites()[record.site()];
-      const SitePlace place = placeOf(table_, site);
+    if (hasPlace(record)) {
+      const SitePlace place = placeOfRecord(record);
       json.field("file", place.file);
       json.field("line", place.line);
       json.field("column", place.column);
@@ -141,6 +174,8 @@ void MessageLogger::Shard::json(const fade::Record &record, const fade::Batch &b
     }
     if (record.isAccess())
       jsonAccess(json, record, batch);
+    else if (record.isUser())
+      jsonUser(json, record);
     else if (kind <= FADE_RECORD_RANGE)
       json.field("clock", record.clock());
     if (kind == FADE_RECORD_WAVE_BEGIN) json.field("hardware_id", record.waveBegin().hardware_id);
@@ -151,23 +186,27 @@ void MessageLogger::Shard::json(const fade::Record &record, const fade::Batch &b
 void MessageLogger::Shard::csv(const fade::Record &record, const fade::Batch &batch) {
   fade::CsvWriter csv;
   const auto wave = batch.wave(record.wave()).value_or(fade_wave_begin{});
-  const auto row = [&](const fade_site *site, const char *op, const char *space, uint64_t bytes,
-                       const std::string &lane, const std::string &address) {
-    const SitePlace place = site ? placeOf(table_, *site) : SitePlace{};
+  const SitePlace place = hasPlace(record) ? placeOfRecord(record) : SitePlace{};
+  const auto row = [&](const char *op, const char *space, uint64_t bytes, const std::string &lane,
+                       const std::string &address) {
     csv.row(typeOf(record.kind()), FADE_REPORT_VERSION, kernel_.name, id_, record.wave(),
             wave.workgroup_x, wave.workgroup_y, wave.workgroup_z, place.file, place.line,
             place.column, op, space, bytes, hex(record.mask()), lane, address,
             codeOf(table_, place));
   };
-  if (!record.isAccess()) {
-    row(record.kind() == FADE_RECORD_BLOCK ? &table_.sites()[record.site()] : nullptr, "", "", 0,
-        "", "");
+  if (record.isUser()) {
+    const bool is_double = (table_.sites()[record.site()].flags & FADE_SITE_IS_DOUBLE) != 0;
+    record.forEachLane([&](uint32_t lane, uint64_t bits) {
+      row("", "", 0, std::to_string(lane), numberText(bits, is_double));
+    });
+  } else if (!record.isAccess()) {
+    row("", "", 0, "", "");
   } else {
     const fade_site &site = table_.sites()[record.site()];
     const char *space = nameOfSpace(spaceOfRecord(record, batch));
     const uint64_t bytes = record.hasLength() ? record.length() : site.size;
     record.forEachLane([&](uint32_t lane, uint64_t address) {
-      row(&site, nameOf(kindOf(site)), space, bytes, std::to_string(lane), hex(address));
+      row(nameOf(kindOf(site)), space, bytes, std::to_string(lane), hex(address));
     });
   }
   out_ += csv.take();
@@ -180,14 +219,14 @@ void MessageLogger::Shard::text(const fade::Record &record, const fade::Batch &b
     out_ += " group (" + std::to_string(wave->workgroup_x) + ", " +
             std::to_string(wave->workgroup_y) + ", " + std::to_string(wave->workgroup_z) + ")";
   out_ += " mask " + hex(record.mask());
-  if (record.isAccess() || kind == FADE_RECORD_BLOCK) {
+  if (hasPlace(record)) {
     const fade_site &site = table_.sites()[record.site()];
-    const SitePlace place = placeOf(table_, site);
+    const SitePlace place = placeOfRecord(record);
     out_ += " ";
     if (const auto code = codeOf(table_, place); !code.empty())
-      out_ += code;
+      out_ += printable(code);
     else
-      out_ += std::string(place.file) + ":" + std::to_string(place.line) + ":" +
+      out_ += printable(place.file) + ":" + std::to_string(place.line) + ":" +
               std::to_string(place.column);
     if (record.isAccess()) {
       out_ += std::string(" ") + nameOf(kindOf(site)) + " " +
@@ -195,9 +234,14 @@ void MessageLogger::Shard::text(const fade::Record &record, const fade::Batch &b
               nameOfSpace(spaceOfRecord(record, batch));
       if (logger_.with_addresses)
         record.forEachLane([&](uint32_t, uint64_t address) { out_ += " " + hex(address); });
+    } else if (record.isUser()) {
+      const bool is_double = (site.flags & FADE_SITE_IS_DOUBLE) != 0;
+      out_ += " user " + std::to_string(site.size) + ":";
+      record.forEachLane(
+          [&](uint32_t, uint64_t bits) { out_ += " " + numberText(bits, is_double); });
     }
   }
-  if (!record.isAccess())
+  if (!record.isAccess() && !record.isUser())
     out_ += std::string(" ") + typeOf(kind) + " clock " + std::to_string(record.clock());
   out_ += '\n';
 }

@@ -23,7 +23,9 @@ struct Placement : fade::Handler {
   static constexpr const char *summary = "where waves ran: dies, shader engines, compute units";
   static constexpr uint32_t needs = FADE_NEEDS_WAVES;
 
-  using Handler::Handler;
+  Placement(const fade::Sink &to, const fade::Options &options) : Handler(to, options) {
+    options.allow({});
+  }
   using Units = std::map<fade::HardwarePlace, uint64_t>; // waves
 
   struct Shard {

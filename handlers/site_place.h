@@ -43,6 +43,14 @@ inline SitePlace placeOf(const SiteTable &table, const fade_site &site) {
   return own;
 }
 
+/// Of what the kernel's author records: the call of fade::record, whose own line is in fade/user.h.
+inline SitePlace placeOfUser(const SiteTable &table, const fade_site &site) {
+  if (site.inlined_at == FADE_NO_INDEX)
+    return {table.string(site.file), table.string(site.function), site.line, site.column, ""};
+  const fade_site_frame &caller = table.frames()[site.inlined_at];
+  return {table.string(caller.file), table.string(caller.function), caller.line, caller.column, ""};
+}
+
 /// Of an observed kernel without lines: the function, the offset in it and the instruction's text.
 inline std::string_view codeOf(const SiteTable &table, const SitePlace &place) {
   const bool has_line = place.line != 0 || !place.file.empty();

@@ -2,6 +2,7 @@
 // the least, the most and the mean of the values.
 //
 // Options: values=N   the most frequent values of each place that are listed (5)
+#include "site_place.h"
 #include "text_layout.h"
 
 #include <fade/handler.h>
@@ -96,12 +97,9 @@ struct UserRecords : fade::Handler {
     for (const Shard *shard : shards)
       for (const auto &[site, values] : shard->sites) {
         const fade_site &of = table->sites()[site];
-        // The mark itself is in user.h; who has called that is meant.
-        const bool is_inlined = of.inlined_at != FADE_NO_INDEX;
-        const fade_site_frame *caller = is_inlined ? &table->frames()[of.inlined_at] : nullptr;
-        places[{dispatch.kernel().identity(),
-                std::string(table->string(caller ? caller->file : of.file)),
-                caller ? caller->line : of.line, of.size, (of.flags & FADE_SITE_IS_DOUBLE) != 0}]
+        const SitePlace place = placeOfUser(*table, of);
+        places[{dispatch.kernel().identity(), std::string(place.file), place.line, of.size,
+                (of.flags & FADE_SITE_IS_DOUBLE) != 0}]
             .add(values);
       }
   }

@@ -151,10 +151,8 @@ void addTool(const std::string &library, Variables &pairs) {
 
 void addReportOptions(CLI::App &app, RunOptions &options) {
   app.add_option("-a,--analyzers", options.analyzers,
-                 "MessageLogger, Heatmap, MemoryAnalysis, BlockCounts, AccessPatterns, BlockFlow, "
-                 "Hotspots, CacheModel, Placement, UserRecords, or the "
-                 "path of a handler; "
-                 "NAME:key=value,... passes options")
+                 fmt::format("{}, or the path of a handler; NAME:key=value,... passes options",
+                             fmt::join(handlerNames(), ", ")))
       ->type_name("NAME|PATH");
   addVariable(app, options, "-l,--log-location", "FADE_LOG_LOCATION", "console|FILE");
   add_flag(app, options.log_append, "--log-append",

@@ -18,9 +18,9 @@ namespace {
 
 using Complaint = std::optional<std::string>;
 
-constexpr std::array<std::string_view, 10> kHandlers = {
-    "MessageLogger", "Heatmap",  "MemoryAnalysis", "BlockCounts", "AccessPatterns",
-    "BlockFlow",     "Hotspots", "CacheModel",     "Placement",   "UserRecords"};
+constexpr auto kHandlers = std::to_array<std::string_view>(
+    {"MessageLogger", "Heatmap", "MemoryAnalysis", "BlockCounts", "AccessPatterns", "BlockFlow",
+     "Hotspots", "CacheModel", "Placement", "UserRecords"});
 
 std::string suggest(std::string_view word, std::span<const std::string_view> words) {
   return suggestion(word, words);

@@ -1,5 +1,6 @@
 // Recordings, as `fadeprobe analyze` reads them: the reader, the engine and every analyzer of FADE.
 #include "base/diagnostics.h"
+#include "base/settings.h"
 #include "stream/analysis.h"
 #include "stream/trace_format.h"
 #include "stream/trace_reader.h"
@@ -18,13 +19,16 @@ namespace {
 
 using namespace fade;
 
-const HandlerChoice kAnalyzers[] = {
-    {"AccessPatterns", ""}, {"BlockCounts", ""},
-    {"BlockFlow", ""},      {"Heatmap", "steps=16,svg=/dev/null"},
-    {"Hotspots", ""},       {"MemoryAnalysis", ""},
-    {"MessageLogger", ""},  {"CacheModel", ""},
-    {"Placement", ""},      {"UserRecords", ""},
-};
+/// All of FADE's, with options that make them do more.
+const std::vector<HandlerChoice> &analyzers() {
+  static const auto *choices = [] {
+    auto *made = new std::vector<HandlerChoice>;
+    for (const std::string_view name : handlerNames())
+      made->push_back({std::string(name), name == "Heatmap" ? "steps=16,svg=/dev/null" : ""});
+    return made;
+  }();
+  return *choices;
+}
 
 /// The analyzers' libraries stay loaded: what the fuzzer knows of where it has been is in them.
 const fade_handler_api *interfaceOf(const HandlerChoice &analyzer) {
@@ -82,12 +86,12 @@ void expectNoFailure() {
 Handlers allHandlers(Output &output) {
   static const auto *interfaces = [] {
     auto *made = new std::vector<const fade_handler_api *>;
-    for (const HandlerChoice &analyzer : kAnalyzers) made->push_back(interfaceOf(analyzer));
+    for (const HandlerChoice &analyzer : analyzers()) made->push_back(interfaceOf(analyzer));
     return made;
   }();
   Handlers handlers;
   for (std::size_t i = 0; i < interfaces->size(); ++i) {
-    handlers.push_back(std::make_unique<LoadedHandler>((*interfaces)[i], kAnalyzers[i], output));
+    handlers.push_back(std::make_unique<LoadedHandler>((*interfaces)[i], analyzers()[i], output));
     if (!handlers.back()->ok()) std::abort();
   }
   return handlers;

@@ -1,6 +1,9 @@
 #include "handler_host.h"
+#include "report_schema.h"
 
 #include <gtest/gtest.h>
+
+#include <bit>
 
 namespace fade::testing {
 namespace {
@@ -31,6 +34,43 @@ TEST(MessageLogger, EveryRecordIsALineWithExactLanesAndAddresses) {
   const auto ends = objectsOf(report, "wave_end");
   ASSERT_EQ(ends.size(), 1u);
   EXPECT_EQ(ends[0]["clock"], 99);
+}
+
+TEST(MessageLogger, WhatAKernelsAuthorRecordsIsAPlaceANumberAndValues) {
+  SiteTableBuilder table;
+  SiteTableBuilder::Site site;
+  site.kind = FADE_SITE_USER;
+  site.space = FADE_SPACE_NONE;
+  site.size = 7;
+  site.line = 12;
+  const auto whole = table.add(site);
+  site.flags = FADE_SITE_IS_DOUBLE;
+  const auto real = table.add(site);
+  Stream stream;
+  stream.wave();
+  std::vector<uint64_t> values(64, static_cast<uint64_t>(int64_t{-5}));
+  values[1] = 100;
+  stream.user(whole, 3, values);
+  stream.user(real, 1, std::vector<uint64_t>(64, std::bit_cast<uint64_t>(0.25)));
+  const auto report = [&](Format format) {
+    HostOptions options;
+    options.format = format;
+    HandlerHost host({{"MessageLogger", ""}}, options);
+    host.dispatch("k", table.build("k"), stream);
+    return host.finish();
+  };
+  const auto lines = objectsOf(report(Format::json), "user");
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(schemaFault(lines[0]), "");
+  EXPECT_EQ(lines[0]["line"], 12);
+  EXPECT_EQ(lines[0]["number"], 7);
+  EXPECT_EQ(lines[0]["lanes"], json::parse("[0,1]"));
+  EXPECT_EQ(lines[0]["values"], json::parse("[-5,100]"));
+  EXPECT_EQ(lines[1]["values"], json::parse("[0.25]"));
+  const std::string text = report(Format::text), csv = report(Format::csv);
+  EXPECT_NE(text.find("kernel.hip:12:1 user 7: -5 100\n"), text.npos) << text;
+  EXPECT_NE(text.find("kernel.hip:12:1 user 7: 0.25\n"), text.npos) << text;
+  EXPECT_NE(csv.find(",0x3,1,100,"), csv.npos) << csv;
 }
 
 TEST(MessageLogger, RecordsOfADispatchComeInOrderAlsoWithSeveralWorkers) {
