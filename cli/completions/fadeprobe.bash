@@ -1,6 +1,8 @@
 # Completion of fadeprobe for bash.
 _fadeprobe() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command="" i
+  local analyzers="MessageLogger Heatmap MemoryAnalysis BlockCounts AccessPatterns BlockFlow Hotspots CacheModel Placement UserRecords"
+  local gpus="gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1150 gfx1151 gfx1152 gfx1153 gfx1200 gfx1201"
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${COMP_WORDS[i]} in
@@ -8,11 +10,11 @@ _fadeprobe() {
         if ((i + 1 == COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -f -- "$cur"); else
           mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi
         return ;;
-      trace | profile | peaks | control | log | check | capture | captures | import | replay | optimize | mcp | analyze | report | diff | inspect | doctor | flags | cc | rewrite | triton) command=${COMP_WORDS[i]} ;;
+      trace | profile | peaks | control | log | sql | check | capture | captures | import | replay | optimize | mcp | analyze | report | diff | inspect | doctor | flags | cc | rewrite | triton) command=${COMP_WORDS[i]} ;;
     esac
   done
   case $prev in
-    -a | --analyzers) mapfile -t COMPREPLY < <(compgen -W "MessageLogger Heatmap MemoryAnalysis BlockCounts AccessPatterns BlockFlow Hotspots CacheModel Placement UserRecords" -f -- "$cur"); return ;;
+    -a | --analyzers) mapfile -t COMPREPLY < <(compgen -W "$analyzers" -f -- "$cur"); return ;;
     -t | --log-format) mapfile -t COMPREPLY < <(compgen -W "text json csv" -- "$cur"); return ;;
     -d | --dispatches) mapfile -t COMPREPLY < <(compgen -W "all random" -- "$cur"); return ;;
     -l | --log-location) mapfile -t COMPREPLY < <(compgen -W "console /dev/null" -f -- "$cur"); return ;;
@@ -28,7 +30,7 @@ _fadeprobe() {
     --alloc) mapfile -t COMPREPLY < <(compgen -W "coarse fine uncached host" -- "$cur"); return ;;
     --transport) mapfile -t COMPREPLY < <(compgen -W "host device" -- "$cur"); return ;;
     --observe) mapfile -t COMPREPLY < <(compgen -W "auto pass gpu rewrite" -- "$cur"); return ;;
-    --gpu) mapfile -t COMPREPLY < <(compgen -W "auto real gfx90a gfx942 gfx1030 gfx1100 gfx1151 gfx950 gfx1200 gfx1201 gfx908 gfx1150 gfx1152 gfx1153" -- "$cur"); return ;;
+    --gpu) mapfile -t COMPREPLY < <(compgen -W "auto real $gpus" -- "$cur"); return ;;
     --probe) mapfile -t COMPREPLY < <(compgen -W "all driver agents allocate copy kernel lds atomics queues large managed graphs matmul rocblas miopen fade" -- "$cur"); return ;;
     --root | --triton-cache | --instrumented-code) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --program | --rules | --save | --record | --report | --timeline | --junit | --sarif | --findings | --diff | --host | --api-log | --events | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
@@ -37,14 +39,14 @@ _fadeprobe() {
   local report="--analyzers --log-location --log-append --log-format --verbose --no-verbose --progress --no-progress --workers --patience --help"
   local words
   case $command in
-    trace) words="--output --format --append --ranks --no-messages --api --api-log --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
-    profile) words="--output --ranks --events --thread-trace --peaks --rows --counts --no-counts --observe --times --timeline --kernels --dispatches --sample --exact --api --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
+    trace) words="--output --format --append --ranks --no-messages --api --api-log --start --stacks --libraries --correct --other-tools --verbose --gpu --env-dump --no-env-dump --help --" ;;
+    profile) words="--output --ranks --events --thread-trace --peaks --rows --counts --no-counts --observe --times --timeline --kernels --dispatches --sample --exact --api --start --stacks --libraries --correct --other-tools --verbose --gpu --env-dump --no-env-dump --help --" ;;
     peaks) words="--output --gpu --help" ;;
     control) words="start stop flush status --help" ;;
     log) words="--output --format --append --ranks --graphs --operators --callstack --dot --rows --fail-if --junit --sarif --help" ;;
     sql) words="--format --help" ;;
     check) words="--output --ranks --code --timeout --schedules --checks --json --report --error-exitcode --max --suppress --baseline --sarif --junit --kernels --dispatches --seed --workgroups --gpu --help --" ;;
-    capture) words="--kernels --library-filter --dispatches --seed --limit --reachable --max-size --ranks --progress --no-progress --output --patience --verbose --gpu --env-dump --help --" ;;
+    capture) words="--kernels --library-filter --dispatches --seed --limit --reachable --max-size --ranks --progress --no-progress --output --patience --verbose --gpu --env-dump --no-env-dump --help --" ;;
     captures) words="--json --help" ;;
     import) words="--output --json --help" ;;
     mcp) words="--output --timeout --read-only --help" ;;
