@@ -18,13 +18,6 @@ namespace {
 
 constexpr const char *kDefaultGpu = "gfx90a";
 
-std::string knownGpus() {
-  std::string names;
-  for (const GpuInfo &gpu : allGpus())
-    if (gpu.is_emulated) names += fmt::format("{}{}", names.empty() ? "" : ", ", gpu.name);
-  return names;
-}
-
 /// Whether each name of the list is one that the software GPU knows.
 bool checkNames(const char *source, std::string_view list) {
   constexpr std::array<std::string_view, 2> words = {"auto", "real"};
@@ -34,7 +27,7 @@ bool checkNames(const char *source, std::string_view list) {
     if (const GpuInfo *gpu = findGpu(name); !gpu || !gpu->is_emulated) {
       complain(fmt::format("{}: '{}' is not a GPU that can be emulated ({}, or a list such as "
                            "gfx90a,gfx90a){}",
-                           source, name, knownGpus(), suggestion(name, words)));
+                           source, name, emulatedGpuNames(), suggestion(name, words)));
       return false;
     }
     is_last = comma == list.size();

@@ -1,6 +1,7 @@
 #include "mcp/tools.h"
 
 #include "base/shell_text.h"
+#include "fade/gpu.h"
 #include "mcp/tool_arguments.h"
 
 #include <algorithm>
@@ -19,8 +20,8 @@ const Parameter kKernels{"kernels", text, false,
                          "regular expression on demangled kernel names; default: all"};
 const Parameter kGpu{"gpu", text, false,
                      "auto (the real GPU if there is one, else the software GPU), real, or a "
-                     "software GPU: gfx908, gfx90a, gfx942, gfx950, gfx1030, gfx1100, "
-                     "gfx1150 to gfx1153, gfx1200, gfx1201"};
+                     "software GPU: " +
+                         emulatedGpuNames()};
 const Parameter kDirectory{"directory", text, false, "working directory; default: the server's"};
 const Parameter kEnvironment{"environment", texts_by_name, false,
                              "variables to add to the environment"};

@@ -39,7 +39,7 @@ struct Parameter {
   const char *name;
   Kind kind;
   bool is_required;
-  const char *description;
+  std::string description;
   std::vector<std::string> choices{}; ///< of a text; empty: any
   int64_t least = 0, most = 0;        ///< of a number
 };

@@ -13,6 +13,7 @@
 #include "fade/gpu_table.h"
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace fade {
@@ -54,6 +55,14 @@ constexpr const GpuInfo *findGpu(std::string_view name) {
   for (const GpuInfo &gpu : allGpus())
     if (name == gpu.name) return &gpu;
   return nullptr;
+}
+
+/// "gfx908, gfx90a, ...": those that there is a software GPU for.
+inline std::string emulatedGpuNames() {
+  std::string names;
+  for (const GpuInfo &gpu : allGpus())
+    if (gpu.is_emulated) names.append(names.empty() ? "" : ", ").append(gpu.name);
+  return names;
 }
 
 } // namespace fade

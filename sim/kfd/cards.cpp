@@ -177,10 +177,7 @@ const std::vector<Card> &table() {
 
 } // namespace
 
-const Card &card(Gfx gfx) {
-  return *std::find_if(table().begin(), table().end(),
-                       [gfx](const Card &c) { return c.gfx == gfx; });
-}
+std::span<const Card> all_cards() { return table(); }
 
 std::vector<Card> cards_from(const std::string &list, std::string &error) {
   std::vector<Card> cards;
@@ -189,14 +186,14 @@ std::vector<Card> cards_from(const std::string &list, std::string &error) {
     size_t comma = std::min(list.find(',', at), list.size());
     std::string name = list.substr(at, comma - at);
     at = comma + 1;
-    const Arch *known = find_arch(name);
-    if (!known) {
-      error = "FADE_GPU: '" + name + "' is not a GPU that can be emulated (";
-      for (const Card &c : table()) error += std::string(arch(c.gfx).name) + ", ";
-      error += "or a list such as gfx90a,gfx90a); this process sees no GPU";
+    const auto known =
+        std::ranges::find(table(), name, [](const Card &c) { return arch(c.gfx).name; });
+    if (known == table().end()) {
+      error = "FADE_GPU: '" + name + "' is not a GPU that can be emulated (" + emulatedGpuNames() +
+              ", or a list such as gfx90a,gfx90a); this process sees no GPU";
       return {};
     }
-    cards.push_back(card(known->id));
+    cards.push_back(*known);
   } while (at <= list.size());
   return cards;
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,7 @@ struct Card {
   }
 };
 
-const Card &card(Gfx gfx);
+std::span<const Card> all_cards();
 
 // "gfx90a,gfx1030": one card per name. Empty, with a message in `error`, when a name is not known.
 std::vector<Card> cards_from(const std::string &list, std::string &error);
