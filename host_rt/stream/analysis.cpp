@@ -259,9 +259,7 @@ std::size_t Analysis::check(StreamBatch &batch, uint64_t &records, unsigned work
       fault = status == RecordCursor::Status::malformed ? cursor.fault() : "an unpublished record";
       break;
     }
-    const bool has_site =
-        record.hasLanes() || record.isSums() || record.kind() == FADE_RECORD_BLOCK;
-    if (has_site && record.site() >= site_count) {
+    if (record.hasSite() && record.site() >= site_count) {
       fault = "a site that does not exist";
       break;
     }

@@ -42,6 +42,8 @@ public:
   // Irregular executions, added up on the device without their addresses.
   bool isSums() const { return kind() == FADE_RECORD_SUMS; }
   bool hasLanes() const { return isAccess() || isUser() || isSummary(); }
+  // Whether site() is an index into the sites of its module, not the number of a kernel.
+  bool hasSite() const { return hasLanes() || isSums() || kind() == FADE_RECORD_BLOCK; }
   uint32_t encoding() const { return header_.encoding; }
   bool hasLength() const { return kind() == FADE_RECORD_RANGE; }
   uint64_t length() const { return load<uint64_t>(sizeof(fade_record)); } // RANGE only
@@ -148,7 +150,7 @@ inline uint32_t Record::expectedSize() const {
 
 inline const char *Record::fault() const {
   if (kind() == 0) return "a record without a kind";
-  if (kind() > FADE_RECORD_SUMS) return nullptr; // a newer kind; its size is all we know
+  if (kind() > FADE_RECORD_NEWEST) return nullptr; // its size is all we know
   if (mask() == 0) return "a record without active lanes";
   if ((hasLanes() || isSums()) &&
       encoding() > (isSummary() ? FADE_ENCODING_TILED : FADE_ENCODING_RAW))

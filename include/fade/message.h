@@ -285,6 +285,7 @@ typedef uint64_t fade_u64;
 #define FADE_RECORD_SUMMARY 7u
 #define FADE_RECORD_WAVES 8u
 #define FADE_RECORD_SUMS 9u
+#define FADE_RECORD_NEWEST FADE_RECORD_SUMS /* higher ones are of a newer FADE */
 
 /* Encodings of ACCESS, RANGE and USER. */
 #define FADE_ENCODING_UNIFORM 0u

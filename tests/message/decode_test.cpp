@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
+#include <span>
 
 namespace {
 
@@ -204,6 +206,24 @@ TEST(Cursor, SkipsKindsItDoesNotKnow) {
   EXPECT_EQ(record.kind(), 200u);
   ASSERT_EQ(cursor.next(record), Status::record);
   EXPECT_EQ(record.kind(), FADE_RECORD_BLOCK);
+}
+
+/// Readers check site() of those that have one against the table of sites before they use it.
+TEST(Kinds, EachOneNamesASiteOrIsAboutAWave) {
+  const std::set<uint32_t> of_waves = {FADE_RECORD_WAVE_BEGIN, FADE_RECORD_WAVE_END,
+                                       FADE_RECORD_WAVES};
+  for (uint32_t kind = 1; kind <= FADE_RECORD_NEWEST; ++kind) {
+    bool is_known = false;
+    for (uint64_t words = sizeof(fade_record) / 8; words < 64 && !is_known; ++words) {
+      std::vector<uint64_t> bytes(words, full64);
+      bytes[0] = FADE_HEADER(1, words, kind, 0);
+      RecordCursor cursor(std::as_bytes(std::span(bytes)));
+      Record record;
+      is_known = cursor.next(record) == Status::record;
+      if (is_known) EXPECT_NE(record.hasSite(), of_waves.contains(kind)) << "kind " << kind;
+    }
+    EXPECT_TRUE(is_known) << "kind " << kind << " has no size";
+  }
 }
 
 std::vector<std::byte> deltaRecord() {
