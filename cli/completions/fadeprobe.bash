@@ -13,6 +13,11 @@ _fadeprobe() {
       trace | profile | peaks | control | log | sql | check | capture | captures | import | replay | optimize | mcp | analyze | report | diff | inspect | doctor | flags | cc | rewrite | triton) command=${COMP_WORDS[i]} ;;
     esac
   done
+  case "$command $prev" in # where commands differ
+    "profile --observe") mapfile -t COMPREPLY < <(compgen -W "auto pass gpu" -- "$cur"); return ;;
+    "profile --times") mapfile -t COMPREPLY < <(compgen -W "model device" -- "$cur"); return ;;
+    "sql --format") mapfile -t COMPREPLY < <(compgen -W "table csv json markdown" -- "$cur"); return ;;
+  esac
   case $prev in
     -a | --analyzers) mapfile -t COMPREPLY < <(compgen -W "$analyzers" -f -- "$cur"); return ;;
     -t | --log-format) mapfile -t COMPREPLY < <(compgen -W "text json csv" -- "$cur"); return ;;

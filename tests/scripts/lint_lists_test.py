@@ -61,6 +61,10 @@ class LintLists(unittest.TestCase):
         self.assertEqual(self.lint(ZSH, "captures) _arguments '--json[", "captures) _arguments '--xml[XML]' '--json["), [f"{ZSH}: option of 'captures' --xml does not exist"])
         self.assertEqual(self.lint(MAN, '.SS "peaks"\n', '.SS "peaks"\n\\fB\\-\\-xml\\fR\n'), [f"{MAN}, COMMANDS: option --xml does not exist"])
 
+    def test_values_of_options(self):
+        for file in (BASH, ZSH):
+            self.assertEqual(self.lint(file, "table csv json markdown", "table csv markdown yaml"), [f"{file}: lacks value of 'sql --format' json", f"{file}: value of 'sql --format' yaml does not exist"])
+
     def test_analyzers(self):
         for file in (BASH, ZSH, MAN):
             self.assertEqual([line.rpartition(": ")[2] for line in self.lint(file, "Placement", "Place")][0], "lacks analyzer Placement", file)
