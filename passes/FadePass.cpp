@@ -135,7 +135,9 @@ void ModuleInstrumentation::countClone(Clone &clone, uint32_t kernel, Instrument
         {instrumenter.counterFlags(counter), 1 + first + counter, clocks.lookup(block)});
     if (BasicBlock *original = originals.lookup(block)) markBlock(*original, site);
   }
-  instrumenter.countWithoutStream(clone, plan, first);
+  const auto registers = instrumenter.countWithoutStream(clone, plan, first);
+  if (clone.is_kernel)
+    table_.addFlags(kernel, FADE_KERNEL_COUNTS_IN(registers.first, registers.end));
   blocks_recorded += blocks.size();
 }
 

@@ -344,7 +344,8 @@ SmallVector<Instruction *, 4> Instrumenter::findEnds(const Clone &clone) const {
   return ends;
 }
 
-void Instrumenter::countWithoutStream(Clone &clone, const CounterPlan &plan, uint32_t first) {
+WaveCounters::Range Instrumenter::countWithoutStream(Clone &clone, const CounterPlan &plan,
+                                                     uint32_t first) {
   const bool calls = any_of(instructions(*clone.function), [](const Instruction &instruction) {
     const auto *call = dyn_cast<CallInst>(&instruction);
     return call && !call->isInlineAsm() && !isa<IntrinsicInst>(call);
@@ -367,9 +368,9 @@ void Instrumenter::countWithoutStream(Clone &clone, const CounterPlan &plan, uin
     for (unsigned i = in_wave_; i < plan.counters.size(); ++i)
       countBlock(clone, *plan.counters[i].block, first + i);
   }
-  if (in_wave_ == 0 && plan.timed.empty()) return;
+  if (in_wave_ == 0 && plan.timed.empty()) return {};
   wave_counters_->count(*clone.function, plan);
-  if (!wave_counters_->addsUp()) return;
+  if (!wave_counters_->addsUp()) return {};
   CounterPlace early;
   if (wave_counters_->looksEarly())
     early = findPlace(as_called, endOf(clone.function->getEntryBlock(), target_));
@@ -381,6 +382,7 @@ void Instrumenter::countWithoutStream(Clone &clone, const CounterPlan &plan, uin
     wave_counters_->flush(*end, here, first, first + static_cast<uint32_t>(plan.counters.size()));
   }
   wave_counters_->finish(*clone.function);
+  return wave_counters_->registers();
 }
 
 void Instrumenter::countBlock(const Clone &clone, BasicBlock &block, uint32_t site) {

@@ -60,7 +60,8 @@ public:
   uint32_t counterFlags(unsigned counter) const;
   // Code that counts, and adds up in the counters from number `first` on. In a kernel, `control` of
   // the clone becomes the place of the counters, which is what the clones of its callees take.
-  void countWithoutStream(Clone &clone, const CounterPlan &plan, uint32_t first);
+  // Returns the registers in which it counts.
+  WaveCounters::Range countWithoutStream(Clone &clone, const CounterPlan &plan, uint32_t first);
 
   // The module id is a hash of the site table and becomes known last.
   void setModuleId(uint64_t id);

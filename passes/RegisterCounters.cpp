@@ -22,8 +22,8 @@
 //
 // The compiler does not look into assembly, so what a processor wants to lie between two
 // instructions has to be here (tests/sim/hazards looks for what is missing). That it keeps away
-// from our registers is checked in machine code (tests/passes/lit/counter-registers.ll, for each
-// LLVM).
+// from our registers is checked in machine code: by libfade, before it runs a twin
+// (codeobj/counter_check.h), and in tests for each LLVM (tests/passes/lit/counter-registers.ll).
 #include "Compat.h"
 #include "Target.h"
 #include "WaveCounters.h"
@@ -32,10 +32,12 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
 
 #include <algorithm>
 #include <numeric>
@@ -84,10 +86,80 @@ std::string afterEachLine(StringRef text, StringRef what) {
   return result;
 }
 
+// Whether the compiler ignores "amdgpu-num-sgpr" on gfx9 if that leaves less than what waves have
+// anyway, where LDS and workgroups allow few of them: since LLVM 21, and in what AMD made of 20.
+constexpr bool ignores_small_limits = LLVM_VERSION_MAJOR > 20 ||
+                                      (LLVM_VERSION_MAJOR == 20 && LLVM_VERSION_MINOR == 0);
+
+bool isUsedIn(const Value &value, const Function &kernel, bool calls) {
+  return any_of(value.users(), [&](const User *user) {
+    const auto *instruction = dyn_cast<Instruction>(user);
+    if (!instruction) return isUsedIn(*user, kernel, calls);
+    const Function *function = instruction->getFunction();
+    return function == &kernel || (calls && function->getCallingConv() != kernel.getCallingConv());
+  });
+}
+
+bool callsFunctions(const Function &kernel) {
+  return any_of(instructions(kernel), [](const Instruction &instruction) {
+    const auto *call = dyn_cast<CallBase>(&instruction);
+    return call && !call->isInlineAsm() && !isa<IntrinsicInst>(call);
+  });
+}
+
+// What a kernel and the functions that it may call have in LDS, at most.
+uint64_t ldsBytes(const Function &kernel) {
+  constexpr uint64_t largest_alignment = 16;
+  const Module &module = *kernel.getParent();
+  const bool calls = callsFunctions(kernel);
+  uint64_t bytes = 0;
+  for (const GlobalVariable &variable : module.globals()) {
+    if (variable.getAddressSpace() != FADE_SPACE_LDS || !isUsedIn(variable, kernel, calls))
+      continue;
+    const uint64_t size = module.getDataLayout().getTypeAllocSize(variable.getValueType());
+    bytes += (size + largest_alignment - 1) / largest_alignment * largest_alignment;
+  }
+  return bytes;
+}
+
+// The waves of a kernel that a SIMD of gfx9 can have, as LLVM sees it or less: a workgroup has at
+// least and at most so many of them.
+unsigned mostWaves(unsigned least, unsigned most, uint64_t lds, unsigned waves_per_simd) {
+  constexpr unsigned simds = 4, barriers = 16, lds_of_unit = 65536;
+  const auto groups_by_lds = static_cast<unsigned>(lds_of_unit / std::max<uint64_t>(lds, 1));
+  const unsigned slots = waves_per_simd * simds;
+  const auto together = [&](unsigned waves) {
+    const unsigned groups = waves == 1 ? slots : std::min(slots / waves, barriers);
+    return std::min(groups, groups_by_lds) * waves;
+  };
+  const unsigned waves = std::max(together(least), together(most));
+  return std::clamp((waves + simds - 1) / simds, 1u, waves_per_simd);
+}
+
+// The least "amdgpu-num-sgpr" that the compiler takes for a kernel.
+unsigned leastLimit(const Function &kernel, StringRef processor, unsigned major) {
+  if (!ignores_small_limits || major != 9) return 0;
+  constexpr unsigned wave_size = 64, registers = 800, of_trap_handler = 16, granule = 16;
+  constexpr unsigned largest = 102;
+  unsigned least = 1, most = 1024;
+  StringRef sizes = kernel.getFnAttribute("amdgpu-flat-work-group-size").getValueAsString();
+  if (!sizes.empty() && (sizes.consumeInteger(10, least) || !sizes.consume_front(",") ||
+                         sizes.ltrim().getAsInteger(10, most) || least == 0 || least > most))
+    return largest;
+  const bool is_older = startsWith(processor, "gfx90") && processor != "gfx90a";
+  const unsigned of_simd = is_older || processor == "gfx9-generic" ? 10 : 8;
+  const unsigned waves = mostWaves((least + wave_size - 1) / wave_size,
+                                   (most + wave_size - 1) / wave_size, ldsBytes(kernel), of_simd);
+  if (waves >= of_simd) return 0;
+  const unsigned fewer = registers / (waves + 1) - of_trap_handler;
+  return std::min(fewer / granule * granule + 1, largest);
+}
+
 class RegisterCounters : public WaveCounters {
 public:
   RegisterCounters(const Target &target, StringRef processor, unsigned wave_size)
-      : target_(target), major_(processorMajor(processor)), wave_size_(wave_size),
+      : target_(target), processor_(processor), major_(processorMajor(processor)),
+        wave_size_(wave_size),
         is_gfx101_(startsWith(processor, "gfx101") || startsWith(processor, "gfx10-1")) {}
 
   unsigned assign(CounterPlan &plan) override;
@@ -99,6 +171,9 @@ public:
   void flush(Instruction &end, const CounterPlace &to, uint32_t first,
              uint32_t first_time) override;
   Value *hasAny(Instruction &end) override;
+  Range registers() const override {
+    return addsUp() ? Range{lowest_, endOfRegisters(major_)} : Range{};
+  }
 
 private:
   struct Place { // numbers of registers, 0: none
@@ -126,6 +201,7 @@ private:
   void insert(Instruction &before, const std::string &text) const;
 
   const Target &target_;
+  const std::string processor_;
   const unsigned major_;
   const unsigned wave_size_;
   const bool is_gfx101_;
@@ -159,9 +235,16 @@ unsigned RegisterCounters::assign(CounterPlan &plan) {
     now_ = next;
     start_ = next -= 2;
   }
-  const unsigned end_of_counts = endOfRegisters(major_) - most_registers;
+  unsigned end_of_counts = endOfRegisters(major_) - most_registers;
+  if (!plan.counters.empty()) {
+    const Function &kernel = *plan.counters.front().block->getParent();
+    const unsigned limit = leastLimit(kernel, processor_, major_);
+    end = std::max(end, limit);
+    end_of_counts = std::max(end_of_counts, limit);
+  }
   has_first_ = !order.empty() && plan.counters[order.front()].is_entry;
-  is_row_ = plan.is_row && plan.timed.empty() && order.size() <= has_first_ + most_in_row;
+  is_row_ = plan.is_row && plan.timed.empty() && order.size() <= has_first_ + most_in_row &&
+            next >= end_of_counts + (order.size() - has_first_ + 1) * (wave_size_ / 32);
   for (const unsigned i : order) {
     const Counter &counter = plan.counters[i];
     if (counter.is_entry || is_row_) {
@@ -276,10 +359,7 @@ void RegisterCounters::countRow(Function &kernel, const CounterPlan &plan) const
 void RegisterCounters::count(Function &kernel, const CounterPlan &plan) {
   if (!addsUp()) return;
   kernel.addFnAttr("amdgpu-num-sgpr", std::to_string(lowest_ + least_reserved));
-  has_calls_ = any_of(instructions(kernel), [](const Instruction &instruction) {
-    const auto *call = dyn_cast<CallBase>(&instruction);
-    return call && !call->isInlineAsm() && !isa<IntrinsicInst>(call);
-  });
+  has_calls_ = callsFunctions(kernel);
   if (is_row_) return countRow(kernel, plan);
   SmallVector<unsigned, 32> zero;
   SmallPtrSet<const BasicBlock *, 4> loops;

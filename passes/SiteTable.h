@@ -31,6 +31,7 @@ public:
 
   uint32_t addKernel(const llvm::Function &original, llvm::StringRef clone, uint32_t modes,
                      uint32_t flags);
+  void addFlags(uint32_t kernel, uint32_t flags) { kernels_[kernel].flags |= flags; }
 
   // Adds a site and fills in its place from the debug location, if there is one.
   uint32_t addSite(fade_site site, const llvm::DILocation *location,

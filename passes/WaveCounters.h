@@ -39,6 +39,12 @@ public:
     (void)counter;
     return false;
   }
+  // Registers by number, from `first` to before `end`, that nobody else may write in the kernel;
+  // none: both are 0.
+  struct Range {
+    unsigned first = 0, end = 0;
+  };
+  virtual Range registers() const { return {}; }
   // Whether waves have anything to add when they end.
   virtual bool addsUp() const { return true; }
   // Whether the place where a wave adds up is looked for at its start, since that takes long.

@@ -1,5 +1,6 @@
 #include "dispatch/loaded_code.h"
 
+#include "codeobj/counter_check.h"
 #include "codeobj/disassembler.h"
 #include "codeobj/machine_check.h"
 #include "codeobj/made_from.h"
@@ -48,8 +49,10 @@ void LoadedCode::readSites() const {
     no_sites_ = Error{"", damage->section, damage->offset, damage->what}.message();
   for (SiteTable &table : tables) {
     // No LLVM comes into a process that has none.
-    if (codeobj::Disassembler::isLoaded())
+    if (codeobj::Disassembler::isLoaded()) {
       if (auto checked = codeobj::checkedByMachine(table, object_)) table = *std::move(checked);
+      refused_.merge(codeobj::kernelsThatMiscount(table, *object_));
+    }
     const auto sites = std::make_shared<ModuleSites>(ModuleSites{std::move(table), file()});
     for (const fade_site_kernel &kernel : sites->table.kernels())
       sites_.emplace(sites->table.string(kernel.clone), sites);
@@ -59,6 +62,8 @@ void LoadedCode::readSites() const {
 Result<std::shared_ptr<const ModuleSites>>
 LoadedCode::sitesOf(const std::string &instrumented) const {
   std::call_once(sites_once_, [&] { readSites(); });
+  if (const auto why = refused_.find(instrumented); why != refused_.end())
+    return Error{"", "", 0, why->second};
   if (const auto at = sites_.find(instrumented); at != sites_.end()) return at->second;
   return Error{"", "", 0,
                no_sites_.empty() ? fmt::format("no site table lists {}", instrumented) : no_sites_};

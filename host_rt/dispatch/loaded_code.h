@@ -6,6 +6,7 @@
 #include "codeobj/kernarg.h"
 #include "stream/kernel_info.h"
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -56,7 +57,8 @@ private:
   mutable std::shared_ptr<const codeobj::CodeObject> object_;
   mutable std::string error_;
   mutable std::unordered_map<std::string, std::shared_ptr<const ModuleSites>> sites_; ///< by kernel
-  mutable std::string no_sites_; ///< why a kernel may be in none of them
+  mutable std::map<std::string, std::string> refused_; ///< why kernels with sites must not run
+  mutable std::string no_sites_;                       ///< why a kernel may be in none of them
 };
 
 } // namespace fade

@@ -136,6 +136,12 @@
 #define FADE_KERNEL_HAS_VARIABLES                                                                  \
   64u /* ... and uses what its code object has besides constants                                   \
        */
+/* ... bits 8 to 23: it counts in scalar registers from FIRST to before END, which nothing else in
+ * its machine code may write; 0 if it does not. Who runs it checks that (codeobj/counter_check.h):
+ * not every compiler keeps away from registers that it is told not to have. */
+#define FADE_KERNEL_FIRST_COUNTER(flags) ((flags) >> 8 & 255u)
+#define FADE_KERNEL_END_OF_COUNTERS(flags) ((flags) >> 16 & 255u)
+#define FADE_KERNEL_COUNTS_IN(first, end) ((fade_u32)(first) << 8 | (fade_u32)(end) << 16)
 
 typedef struct fade_sites {
   fade_u64 magic;

@@ -80,6 +80,27 @@ class Tests(fade.Test):
         self.assertEqual(result.stdout, "9\n")
         self.assertRegex(self.reason(result), f"gfx(1030|90a), the agent is {fade.GPU}")
 
+    def test_a_twin_whose_counters_its_compiler_uses_is_refused_with_the_reason(self):
+        if fade.GPU != "gfx90a":
+            self.skipTest("the instruction that is exchanged is one of gfx9")
+        bcnt1_s89_exec, mov_s89_s4 = bytes.fromhex("7e0dd9be"), bytes.fromhex("0400d9be")
+        with open(program("timed_blocks"), "rb") as file:
+            code = file.read()
+        self.assertIn(bcnt1_s89_exec, code)
+        broken = self.path("broken")
+        with open(broken, "wb") as file:
+            file.write(code.replace(bcnt1_s89_exec, mov_s89_s4))
+        os.chmod(broken, 0o755)
+        whole = self.probe(["-i", "-a", "BlockCounts"], [program("timed_blocks")])
+        instrumented = whole.summary()["instrumented"]
+        result = self.probe(["-i", "-a", "BlockCounts"], [broken])
+        self.assertEqual((result.code, result.stdout), (0, whole.stdout), result.stderr)
+        skipped = result.summary()["skipped"]
+        self.assertTrue(skipped)
+        self.assertEqual(instrumented - result.summary()["instrumented"], sum(x["count"] for x in skipped))
+        for kernel in skipped:
+            self.assertRegex(kernel["reason"], r"^its counters are in s\d+ to s89, where its compiler has values of its own \(s_mov_b32 s89, s4\): compile it ")
+
     def test_without_twin_and_cache_the_original_runs_and_it_is_said_why(self):
         result = self.scaled(["-i", "--observe", "pass"], ["file " + code_object("scale1")])
         self.assertEqual(result.stdout, "9\n")

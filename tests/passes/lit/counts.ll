@@ -66,7 +66,7 @@ out:
 ; CHECK-SAME: global_atomic_add_x2 v4, v[2:3], $0 offset:24
 ; CHECK: attributes [[ATTRIBUTES]] = {{.*}}"amdgpu-num-sgpr"=
 
-; SITES: kernel 0 k twin=__fade_k at :0 modes=8 flags=10
+; SITES: kernel 0 k twin=__fade_k at :0 modes=8 flags=10 counters=s{{[0-9]+}} to s89{{$}}
 ; SITES: site 0 block - 0 missing {{.*}}counter=0
 ; SITES: site 1 block - 0 - {{.*}}counter=[[LOOP:[0-9]+]]
 ; SITES: site 2 block - 0 - {{.*}}counter=

@@ -34,7 +34,7 @@ no:
 ; CHECK: global_atomic_add_x2
 
 ; Counters 0 and 1 are counts, 2 to 4 clocks.
-; SITES: kernel 0 k twin=__fade_k at :0 modes=40 flags=10
+; SITES: kernel 0 k twin=__fade_k at :0 modes=40 flags=10 counters=s{{[0-9]+}} to s89{{$}}
 ; SITES: site 0 block - {{[3-5]}} {{.*}}counter={{[01]$}}
 ; SITES: site 1 block - {{[3-5]}} {{.*}}counter={{[01]$}}
 ; SITES: site 2 block - {{[3-5]}} {{.*}}counter={{[01]$}}

@@ -1,12 +1,16 @@
 // Counts that take no stream are those of the stream, block by block.
 #include "builds.h"
 #include "cases.h"
+#include "codeobj/counter_check.h"
+#include "codeobj/sites.h"
 
 #include <fade/clone.h>
 
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cstdlib>
+#include <filesystem>
 
 namespace {
 
@@ -111,6 +115,33 @@ TEST(Times, BlocksThatRanTookTimeAndOthersDidNot) {
       EXPECT_GT(measured, 0u) << c.name;
     }
   }
+}
+
+// Objects of another compiler can be tried: FADE_TEST_OBJECTS says where.
+TEST(CounterRegisters, AreWrittenByNothingElseInAnyTwin) {
+  namespace codeobj = fade::codeobj;
+  const char *elsewhere = std::getenv("FADE_TEST_OBJECTS");
+  std::size_t kernels = 0;
+  for (const auto &file :
+       std::filesystem::directory_iterator(elsewhere ? elsewhere : KERNELS_DIR)) {
+    const std::string name = file.path().filename();
+    const bool counts = name.starts_with("counts_") || name.starts_with("times_");
+    if (!counts || file.path().extension() != ".hsaco") continue;
+    const auto blob = codeobj::Blob::mapFile(file.path());
+    ASSERT_TRUE(blob) << blob.error().message();
+    const auto object = codeobj::CodeObject::open(*blob);
+    ASSERT_TRUE(object) << object.error().message();
+    ASSERT_TRUE(codeobj::Disassembler::create((*object)->target(), 64)) << name;
+    const auto [exist, tables, damage] = codeobj::readSiteTables(**object);
+    ASSERT_TRUE(exist && !damage) << name;
+    for (const fade::SiteTable &table : tables) {
+      for (const auto &[kernel, why] : codeobj::kernelsThatMiscount(table, **object))
+        ADD_FAILURE() << name << ": " << kernel << ": " << why;
+      for (const fade_site_kernel &kernel : table.kernels())
+        kernels += FADE_KERNEL_FIRST_COUNTER(kernel.flags) != 0;
+    }
+  }
+  EXPECT_GT(kernels, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Builds, CountsOf, testing::ValuesIn(builds()), nameOfBuild);

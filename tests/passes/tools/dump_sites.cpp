@@ -58,8 +58,12 @@ void print(const fade::SiteTable &t) {
               std::string(t.target()).c_str(), t.modes(), std::string(t.options()).c_str());
   for (std::size_t i = 0; i < t.kernels().size(); ++i) {
     const auto &k = t.kernels()[i];
-    std::printf("kernel %zu %s twin=%s at %s:%u modes=%u flags=%u\n", i, text(k.name).c_str(),
-                text(k.clone).c_str(), text(k.file).c_str(), k.line, k.modes, k.flags);
+    std::printf("kernel %zu %s twin=%s at %s:%u modes=%u flags=%u", i, text(k.name).c_str(),
+                text(k.clone).c_str(), text(k.file).c_str(), k.line, k.modes, k.flags & 255);
+    if (FADE_KERNEL_FIRST_COUNTER(k.flags) != 0)
+      std::printf(" counters=s%u to s%u", FADE_KERNEL_FIRST_COUNTER(k.flags),
+                  FADE_KERNEL_END_OF_COUNTERS(k.flags) - 1);
+    std::puts("");
   }
   for (std::size_t i = 0; i < t.sites().size(); ++i) {
     const auto &s = t.sites()[i];
