@@ -91,10 +91,12 @@ std::optional<std::string> ownHeaders() {
 
 /// Ahead of the user's own flags, so that a -g among them has the last word. Links use none of
 /// them.
-Words flagsFor(const std::string &plugin, const Words &command) {
-  Words flags = {"--start-no-unused-arguments", "-fpass-plugin=" + plugin, "-gline-tables-only"};
+Words flagsFor(const CompilerWithPlugin &chosen, const Words &command) {
+  Words flags = {"--start-no-unused-arguments", "-fpass-plugin=" + chosen.plugin,
+                 "-gline-tables-only"};
   if (const auto headers = ownHeaders()) flags.push_back("-idirafter" + *headers);
-  for (std::string &flag : hipFlagsFor(command)) flags.push_back(std::move(flag));
+  for (std::string &flag : hipFlagsFor(command, chosen.compiler.version.number[0]))
+    flags.push_back(std::move(flag));
   flags.emplace_back("--end-no-unused-arguments");
   return flags;
 }
@@ -133,7 +135,7 @@ int runFlags(const CompileOptions &options) {
   const auto chosen = withPlugin(compilerOf({options.compiler}));
   if (!chosen) return kUsageError;
   std::string line;
-  for (const std::string &flag : flagsFor(chosen->plugin, {"-x", "hip"}))
+  for (const std::string &flag : flagsFor(*chosen, {"-x", "hip"}))
     line += (line.empty() ? "" : " ") + shellWord(flag);
   fmt::print("{}\n", line);
   return 0;
@@ -154,9 +156,10 @@ int runCc(const CompileOptions &options, const Words &command) {
          options.instrument.empty() ? defaultModes(chosen->compiler) : options.instrument.c_str(),
          options.instrument.empty() ? 0 : 1);
 
-  if (const std::string note = unknownGpusIn(command); !note.empty()) complain(note);
+  const unsigned clang = chosen->compiler.version.number[0];
+  if (const std::string note = unknownGpusIn(command, clang); !note.empty()) complain(note);
   Words words = compiler;
-  for (const std::string &flag : flagsFor(chosen->plugin, command)) words.push_back(flag);
+  for (const std::string &flag : flagsFor(*chosen, command)) words.push_back(flag);
   words.insert(words.end(), command.begin() + static_cast<ptrdiff_t>(compiler.size()),
                command.end());
   std::vector<char *> arguments;

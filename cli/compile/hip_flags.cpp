@@ -37,17 +37,6 @@ std::string chosen(const Words &command, std::string_view option, const char *va
   return value ? value : "";
 }
 
-/// Where the device libraries are: lib/amdgcn/bitcode, or the same for an architecture of the host.
-std::optional<fs::path> deviceLibraries() {
-  std::error_code error;
-  const fs::path lib = "/usr/lib";
-  const auto hasThem = [&](const fs::path &place) { return fs::exists(place / "ocml.bc", error); };
-  if (hasThem(lib / "amdgcn/bitcode")) return lib / "amdgcn/bitcode";
-  for (const auto &entry : fs::directory_iterator(lib, error))
-    if (const fs::path place = entry.path() / "amdgcn/bitcode"; hasThem(place)) return place;
-  return std::nullopt;
-}
-
 /// Whether the command takes no device libraries, or names its own.
 bool hasOwnLibraries(const Words &command) {
   return hasOption(command, "-nogpulib") || hasOption(command, "--no-offloadlib") ||
@@ -95,7 +84,21 @@ int hipVersion(const fs::path &root) {
 
 } // namespace
 
-Words hipFlagsFor(const Words &command) {
+std::optional<std::string> deviceLibraries(const std::string &lib, unsigned clang) {
+  std::error_code error;
+  const auto hasThem = [&](const fs::path &place) { return fs::exists(place / "ocml.bc", error); };
+  if (const fs::path place = fs::path(lib) / "amdgcn/bitcode"; hasThem(place)) return place;
+  for (const auto &entry : fs::directory_iterator(lib, error))
+    if (const fs::path place = entry.path() / "amdgcn/bitcode"; hasThem(place)) return place;
+  for (unsigned version = clang; version > 0; --version)
+    if (const fs::path place =
+            fmt::format("{0}/llvm-{1}/lib/clang/{1}/amdgcn/bitcode", lib, version);
+        hasThem(place))
+      return place;
+  return std::nullopt;
+}
+
+Words hipFlagsFor(const Words &command, unsigned clang) {
   if (!compilesHip(command)) return {};
   std::error_code error;
   const fs::path root = rocmOf(command);
@@ -106,10 +109,10 @@ Words hipFlagsFor(const Words &command) {
   if (fs::equivalent(root, "/usr", error)) {
     const bool is_chosen = !chosen(command, "--hip-path=", "HIP_PATH").empty() ||
                            !chosen(command, "--rocm-path=", "ROCM_PATH").empty();
-    const auto libraries = deviceLibraries();
+    const auto libraries = deviceLibraries("/usr/lib", clang);
     if (!is_chosen && libraries) flags.emplace_back("--rocm-path=/usr");
     if (!hasOwnLibraries(command) && libraries)
-      flags.push_back("--rocm-device-lib-path=" + libraries->string());
+      flags.push_back("--rocm-device-lib-path=" + *libraries);
   }
   if (version >= 505) return flags;
   if (!hasOption(command, "-mcode-object-version")) flags.emplace_back("-mcode-object-version=4");
@@ -121,12 +124,12 @@ Words hipFlagsFor(const Words &command) {
   return flags;
 }
 
-std::string unknownGpusIn(const Words &command) {
+std::string unknownGpusIn(const Words &command, unsigned clang) {
   std::error_code error;
   if (!compilesHip(command) || hasOwnLibraries(command)) return {};
-  const auto libraries = deviceLibraries();
+  const auto libraries = deviceLibraries("/usr/lib", clang);
   if (!libraries || !fs::equivalent(rocmOf(command), "/usr", error)) return {};
-  return unknownGpusIn(command, libraries->string());
+  return unknownGpusIn(command, *libraries);
 }
 
 std::string unknownGpusIn(const Words &command, const std::string &libraries) {

@@ -43,4 +43,24 @@ TEST_F(DeviceLibraries, NameEachGpuTheyDoNotKnowOnceAndOthersToUse) {
                 "...), or with a newer ROCm (--rocm-path, --rocm-device-lib-path)");
 }
 
+TEST_F(DeviceLibraries, AreFoundWhereDistributionsHaveThem) {
+  const std::string lib = place_ + "/lib";
+  const auto put = [&](const std::string &folder) {
+    std::filesystem::create_directories(lib + "/" + folder);
+    std::ofstream(lib + "/" + folder + "/ocml.bc") << "BC";
+    return lib + "/" + folder;
+  };
+  EXPECT_EQ(deviceLibraries(lib, 19), std::nullopt);
+  const std::string of_22 = put("llvm-22/lib/clang/22/amdgcn/bitcode");
+  EXPECT_EQ(deviceLibraries(lib, 19), std::nullopt); // clang 19 cannot read them
+  const std::string of_17 = put("llvm-17/lib/clang/17/amdgcn/bitcode");
+  EXPECT_EQ(deviceLibraries(lib, 19), of_17);
+  EXPECT_EQ(deviceLibraries(lib, 22), of_22);
+  EXPECT_EQ(deviceLibraries(lib, 24), of_22);
+  const std::string of_host = put("x86_64-linux-gnu/amdgcn/bitcode");
+  EXPECT_EQ(deviceLibraries(lib, 22), of_host);
+  const std::string of_all = put("amdgcn/bitcode");
+  EXPECT_EQ(deviceLibraries(lib, 22), of_all);
+}
+
 } // namespace
