@@ -118,6 +118,53 @@ class Action(unittest.TestCase):
         self.assertEqual(failed, "Compare kernels", text)
         self.assertIn("instead of", text)
 
+    def install(self, system="debian-12", curl=None, at="_actions/somebody/fade/v0", **environment):
+        """Installs what the release of this action has for a system: (what was downloaded, exit code, what was printed)."""
+        folder, tools = self.work / at, self.work / "tools"
+        shutil.copytree(ROOT / "action", folder / "action", dirs_exist_ok=True)
+        shutil.copy(ROOT / "CMakeLists.txt", folder)
+        tools.mkdir(exist_ok=True)
+        for tool in ("bash", "sed", "dirname", "mktemp", "uname", "dpkg", "grep", "sha256sum", "tar", "gzip", "mkdir", "realpath", "cp", "env", "id"):
+            if not (tools / tool).exists():
+                (tools / tool).symlink_to(shutil.which(tool))
+        downloaded = self.work / "downloaded"
+        downloaded.write_text("")
+        for tool, text in {"curl": curl, "apt-get": '[ "$1" = update ] || { echo "unmet dependencies" >&2; exit 100; }'}.items():
+            (tools / tool).unlink(missing_ok=True)
+            if text is not None:
+                (tools / tool).write_text(f"#!/bin/bash\necho \"${{@: -1}}\" >>{downloaded}\n{text}\n")
+                (tools / tool).chmod(0o755)
+        name, _, number = system.partition("-")
+        (self.work / "os-release").write_text(f'ID={name}\nVERSION_ID="{number}"\n')
+        (self.work / "tmp").mkdir(exist_ok=True)
+        done = subprocess.run(["bash", folder / "action/install"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=self.work,
+                              env={"PATH": str(tools), "RUNNER_TEMP": str(self.work / "tmp"), "FADE_OS_RELEASE": str(self.work / "os-release"), **environment})
+        return [line for line in downloaded.read_text().split() if line.startswith("http")], done.returncode, done.stdout
+
+    def test_each_system_gets_the_file_of_the_release_that_fits(self):
+        fails = "exit 22"
+        for system, wanted in (("debian-12", r"\.deb"), ("ubuntu-24.04", r"\.deb"), ("ubuntu-22.04", r"\.tar\.gz"), ("debian-13", r"\.tar\.gz"), ("rhel-9.4", r"\.tar\.gz")):
+            (address,), code, text = self.install(system, fails)
+            self.assertRegex(address, r"^https://github\.com/somebody/fade/releases/download/v[0-9.]+/fade[^/]*" + wanted + "$")
+            self.assertEqual(code, 1)
+            self.assertIn("cannot be downloaded", text)
+        (address,), _, _ = self.install(curl=fails, at="checkout", GITHUB_ACTION_REPOSITORY="else/where")
+        self.assertIn("/else/where/releases/", address)
+
+    def test_why_a_release_cannot_be_installed_is_said(self):
+        gives = f'file=$(sed "s/.*-o \\([^ ]*\\) .*/\\1/" <<<"$*"); case $file in *SUMS) printf "%s" "$SUMS" >"$file" ;; *) cp {self.package} "$file" ;; esac'
+        name = next(iter(self.install("rhel-9", "exit 22")[0])).rpartition("/")[2]
+        for wanted, code, options in (
+            ("curl is missing", 1, {}),
+            ("the repository of this action is unknown", 1, dict(curl=gives, at="checkout")),
+            ("is damaged", 1, dict(system="rhel-9", curl=gives, SUMS="0" * 64 + f"  {name}\n")),
+            ("no checksum of", 0, dict(system="rhel-9", curl=gives, SUMS="0" * 64 + "  another.tar.gz\n")),
+            (".deb cannot be installed here: it is for Debian 12 and Ubuntu 24.04", 1, dict(curl=gives, SUMS="")),
+        ):
+            _, status, text = self.install(**options)
+            self.assertIn(wanted, text)
+            self.assertEqual(status, code, text)
+
     def test_what_cannot_be_installed_or_run_is_said(self):
         for package, wanted in (("nothing.deb", "no such file: nothing.deb"), (EXAMPLE, "is not a .deb, .tar.gz or .whl")):
             ran, failed, text = self.act(run="true", package=package)
