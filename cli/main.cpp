@@ -30,6 +30,7 @@
 #include <memory>
 #include <stdexcept>
 #include <type_traits>
+#include <unistd.h>
 
 namespace {
 
@@ -133,6 +134,11 @@ int main(int argc, char **argv) {
     return usage_error;
   } catch (const std::invalid_argument &) {
     fade::cli::complain(fade::cli::flagWithValue(app, words));
+    return usage_error;
+  }
+  // FADE's files are found by where this program is.
+  if (access("/proc/self/exe", F_OK) != 0) {
+    fade::cli::complain("/proc is not mounted: run 'mount -t proc proc /proc' as root");
     return usage_error;
   }
   if (const std::string misplaced = fade::cli::misplacedOption(app); !misplaced.empty()) {

@@ -38,7 +38,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # Applications bring their own HIP; disassembly uses comgr when it is there.
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libamdhip64-5 | libamdhip64-6 | libamdhip64-7, libamd-comgr2 | libamd-comgr3, clang-19, clang-tools-19, lld-19, llvm-19, rocm-device-libs")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libamdhip64-5 | libamdhip64-6 | libamdhip64-7, libamd-comgr2 | libamd-comgr3, clang-19, clang-tools-19, lld-19, llvm-19, rocm-device-libs | rocm-device-libs-17")
 # What compiling HIP programs needs as well.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libamdhip64-dev, libhsa-runtime-dev, libstdc++-12-dev | libstdc++-13-dev")
 include(CPack)

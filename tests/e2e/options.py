@@ -592,6 +592,15 @@ class Tests(fade.Test):
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
             self.assertIn(f"(did you mean '{meant}'?)", result.stderr)
 
+    def test_a_system_without_proc_is_named_as_the_cause(self):
+        hidden = ["unshare", "--map-root-user", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+        if self.bare([*hidden, "true"]).code != 0:
+            self.skipTest("/proc cannot be hidden here")
+        for words in (["--", "true"], ["doctor"], ["cc", "--", "clang"]):
+            result = self.bare([*hidden, PROBE, *words])
+            self.assertIn("/proc is not mounted", result.stderr)
+            self.assertNotEqual(result.code, 0)
+
     def test_an_application_is_needed(self):
         result = self.bare([PROBE, "-i"])
         self.assertEqual(result.code, 2)
