@@ -87,12 +87,11 @@ int hipVersion(const fs::path &root) {
 std::optional<std::string> deviceLibraries(const std::string &lib, unsigned clang) {
   std::error_code error;
   const auto hasThem = [&](const fs::path &place) { return fs::exists(place / "ocml.bc", error); };
-  if (const fs::path place = fs::path(lib) / "amdgcn/bitcode"; hasThem(place)) return place;
+  if (fs::path place = fs::path(lib) / "amdgcn/bitcode"; hasThem(place)) return place;
   for (const auto &entry : fs::directory_iterator(lib, error))
-    if (const fs::path place = entry.path() / "amdgcn/bitcode"; hasThem(place)) return place;
+    if (fs::path place = entry.path() / "amdgcn/bitcode"; hasThem(place)) return place;
   for (unsigned version = clang; version > 0; --version)
-    if (const fs::path place =
-            fmt::format("{0}/llvm-{1}/lib/clang/{1}/amdgcn/bitcode", lib, version);
+    if (fs::path place = fmt::format("{0}/llvm-{1}/lib/clang/{1}/amdgcn/bitcode", lib, version);
         hasThem(place))
       return place;
   return std::nullopt;
