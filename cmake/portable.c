@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <spawn.h>
@@ -11,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #pragma GCC visibility push(hidden)
 
@@ -60,6 +63,29 @@ int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions
   }
   closedir(open_files);
   return error;
+}
+
+// 2.34. Linux before 5.9 does not have the call; opendir would allocate, which a forked child must
+// not.
+int close_range(unsigned first, unsigned last, int flags) {
+  const long done = syscall(SYS_close_range, first, last, flags);
+  if (done == 0 || errno != ENOSYS || flags != 0) return (int)done;
+  const int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return -1;
+  struct dirent64 *entry;
+  char entries[4096] __attribute__((aligned(8)));
+  long size;
+  while ((size = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
+    for (long at = 0; at < size; at += entry->d_reclen) {
+      entry = (struct dirent64 *)(entries + at);
+      char *end;
+      const unsigned long file = strtoul(entry->d_name, &end, 10);
+      if (*end == '\0' && end != entry->d_name && file >= first && file <= last &&
+          file != (unsigned long)folder)
+        close((int)file);
+    }
+  close(folder);
+  return 0;
 }
 
 // 2.36
