@@ -2,6 +2,7 @@
 
 # fade_clang_newer(PROCESSOR CLANG RESULT): what has to be in front of a compile command for a GPU that this clang does not know; else nothing.
 set(fade_clang_newer ${CMAKE_CURRENT_LIST_DIR}/clang-newer)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${fade_clang_newer})
 execute_process(COMMAND ${fade_clang_newer} --list OUTPUT_VARIABLE fade_newer_processors COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "gfx[0-9a-f]+ gfx[0-9a-f]+" fade_newer_processors "${fade_newer_processors}")
 function(fade_clang_newer processor clang result)
