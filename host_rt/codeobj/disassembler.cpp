@@ -157,7 +157,8 @@ private:
 };
 
 /// The first LLVM that knows the processor, or nothing if none is known to. LLVM ends the process
-/// when it is asked to disassemble for a processor it has never heard of, so nobody may ask.
+/// when it is asked to disassemble for a processor it has never heard of, so nobody may ask. A
+/// processor that becomes a row of gpu_table.h needs a line here.
 std::optional<unsigned> firstLlvmFor(const Target &target) {
   const GfxVersion v = target.version;
   if (target.generic) {
@@ -168,7 +169,9 @@ std::optional<unsigned> firstLlvmFor(const Target &target) {
   if (v >= GfxVersion{12, 5, 0}) return 22;
   if (v >= GfxVersion{12, 0, 2}) return std::nullopt;
   if (v >= GfxVersion{12, 0, 0}) return 18;
-  if (v.major == 11 && v.minor == 5) return v.stepping <= 1 ? 17 : v.stepping == 2 ? 19 : 20;
+  if (v >= GfxVersion{11, 5, 4} && v.major == 11) return std::nullopt;
+  if (v >= GfxVersion{11, 5, 0} && v.major == 11)
+    return v.stepping <= 1 ? 17 : v.stepping == 2 ? 19 : 20;
   if (v == GfxVersion{9, 5, 0}) return 20;
   return target.gpu ? std::optional(Llvm::kOldest) : std::nullopt;
 }
@@ -273,6 +276,10 @@ Result<std::shared_ptr<const Disassembler>> Disassembler::create(const Target &t
   std::lock_guard lock(libraryMutex());
   auto &cached = (*cache)[{target.processor, wavefront_size}];
   if (cached != nullptr) return cached;
+  // LLVM, which is in libamd_comgr, too, has none for GCN 1 and 2, and ends the process.
+  if (target.version < GfxVersion{8, 0, 0})
+    return Error{"", "", 0,
+                 fmt::format("cannot disassemble: LLVM cannot for {}", target.processor)};
   if (auto comgr = ComgrDisassembler::create(target))
     cached = std::move(comgr);
   else if (auto llvm = LlvmDisassembler::create(target, wavefront_size))

@@ -2,8 +2,11 @@
 // what the code says.
 #include "codeobj/kernel_code.h"
 #include "extent.h"
+#include "fade/gpu.h"
 #include "support.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -431,6 +434,19 @@ TEST(Disassembler, AnInstructionThatIsCutOffIsData) {
   EXPECT_EQ(instructions[1].text, ".long 0xbe8000ff");
   EXPECT_EQ(instructions[2].size, 2u);
   EXPECT_EQ((*disassembler)->disassemble(bytes, 0x1000, 1).size(), 1u);
+}
+
+// LLVM ends the process that asks for a processor which it does not know.
+TEST(Disassembler, NoProcessorOfTheTableEndsTheProcess) {
+  const auto askForAll = [] {
+    for (const GpuInfo &gpu : allGpus()) {
+      std::fprintf(stderr, "%s\n", gpu.name);
+      (void)Disassembler::create(*parseTarget(gpu.name), gpu.unit.smallest_wave);
+    }
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(askForAll(), ::testing::ExitedWithCode(0), "")
+      << "the last one needs a line in firstLlvmFor (host_rt/codeobj/disassembler.cpp)";
 }
 
 TEST(Disassembler, UnknownProcessorIsNotACrash) {
