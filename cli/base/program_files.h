@@ -10,7 +10,11 @@ namespace fade::cli {
 /// The file that a shell would run; empty if there is none.
 std::string programOf(const std::string &word);
 
-/// Where FADE's libraries may be, as seen from this program.
+/// Whether LD_PRELOAD and HSA_TOOLS_LIB can hold a path: what separates theirs is not in it.
+bool fitsInLists(const std::string &path);
+
+/// Where FADE's libraries may be, as seen from this program. If FADE's folder does not fit in
+/// lists, they are named by a link to it.
 std::vector<std::string> ownLibraryFolders();
 
 /// A library of FADE beside this program: path, or nothing.

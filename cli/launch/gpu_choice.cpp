@@ -1,6 +1,7 @@
 #include "launch/gpu_choice.h"
 
 #include "base/card.h"
+#include "base/program_files.h"
 #include "fade/gpu.h"
 #include "fade/options.h"
 
@@ -59,11 +60,10 @@ std::string withFront(const char *variable, const std::string &library, char sep
 }
 
 bool fitsInList(const std::string &library) {
-  const auto at = library.find_first_of(" :\t\n");
-  if (at == library.npos) return true;
+  if (fitsInLists(library)) return true;
   complain(fmt::format("{} cannot be loaded from there: LD_PRELOAD and HSA_TOOLS_LIB cannot hold a "
-                       "path with a '{}'",
-                       library, library[at]));
+                       "path with a '{}'; move FADE to another folder",
+                       library, library[library.find_first_of(" :\t\n")]));
   return false;
 }
 

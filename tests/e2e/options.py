@@ -592,6 +592,19 @@ class Tests(fade.Test):
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
             self.assertIn(f"(did you mean '{meant}'?)", result.stderr)
 
+    def test_the_folder_of_fade_may_have_blanks_and_colons(self):
+        moved, own = self.path("my fade: new"), self.path("runtime")
+        os.makedirs(os.path.join(moved, "bin"))
+        os.makedirs(own)
+        shutil.copy(PROBE, os.path.join(moved, "bin"))
+        os.symlink(os.path.realpath(fade.LIB), os.path.join(moved, "lib"))
+        probe = os.path.join(moved, "bin/fadeprobe")
+        for _ in range(2):  # the link is made, and used again
+            result = self.bare([probe, "-i", "-a", "MemoryAnalysis", "--", fade.example("vadd")], env={"XDG_RUNTIME_DIR": own})
+            self.assertEqual((result.code, result.stdout), (0, "4096 sums are right\n"), result.stderr)
+            self.assertIn("1 instrumented", result.stderr)
+            self.assertEqual(len(os.listdir(os.path.join(own, f"fade-{os.getuid()}"))), 1)
+
     def test_a_system_without_proc_is_named_as_the_cause(self):
         hidden = ["unshare", "--map-root-user", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
         if self.bare([*hidden, "true"]).code != 0:
