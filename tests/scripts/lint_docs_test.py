@@ -46,6 +46,13 @@ class LintDocs(unittest.TestCase):
     def test_a_page_of_evidence_that_its_index_does_not_list(self):
         self.assertEqual(self.lint(files={"docs/evidence/README.md": "# Evidence\n", "docs/evidence/x.md": "# X\n"}), ["docs/evidence/README.md: lacks docs/evidence/x.md"])
 
+    def test_a_mode_of_the_pass_that_is_not_described(self):
+        options = 'constexpr char known[] =\n    "accesses, "\n    "blocks";\n.Case("accesses", FADE_MODE_ACCESSES)\n.Case("blocks", FADE_MODE_BLOCKS)\n'
+        table = {"docs/instrumentation.md": "\n| `accesses` | each |\n", "README.md": GOOD["README.md"] + "[x](docs/instrumentation.md)\n"}
+        self.assertEqual(self.lint(files={"passes/Options.cpp": options, **table}), ["docs/instrumentation.md: its table of options lacks blocks"])
+        unknown = options.replace('"blocks";', '"";')
+        self.assertEqual(self.lint(files={"passes/Options.cpp": unknown, **table})[0], "passes/Options.cpp: `known` lacks blocks")
+
     def test_words_in_messages_that_readers_stumble_over(self):
         source = '// it was mended\ncomplain("the file was mended");\n'
         self.assertEqual(self.lint(files={"cli/a.cpp": source, "tests/a.cpp": source}), ["cli/a.cpp:2: 'mended': write 'fixed'"])
