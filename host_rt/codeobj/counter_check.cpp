@@ -12,7 +12,7 @@ namespace fade::codeobj {
 namespace {
 
 /// Kernels of a table are looked at up to this size, which takes some tenths of a second.
-constexpr uint64_t kMostBytes = uint64_t{1} << 19;
+constexpr uint64_t kMostCheckedBytes = uint64_t{1} << 19;
 
 /// Scalar registers by number; none: both are 0.
 struct Range {
@@ -22,7 +22,7 @@ struct Range {
   bool isIn(Range other) const { return first >= other.first && end <= other.end && !empty(); }
 };
 
-std::optional<uint32_t> number(std::string_view text) {
+std::optional<uint32_t> registerNumber(std::string_view text) {
   uint32_t value = 0;
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || at != text.data() + text.size()) return std::nullopt;
@@ -33,12 +33,12 @@ std::optional<uint32_t> number(std::string_view text) {
 Range registersOf(std::string_view operand) {
   if (!operand.starts_with('s')) return {};
   operand.remove_prefix(1);
-  if (const auto one = number(operand)) return {*one, *one + 1};
+  if (const auto one = registerNumber(operand)) return {*one, *one + 1};
   const auto colon = operand.find(':');
   if (!operand.starts_with('[') || !operand.ends_with(']') || colon == std::string_view::npos)
     return {};
-  const auto low = number(operand.substr(1, colon - 1));
-  const auto high = number(operand.substr(colon + 1, operand.size() - colon - 2));
+  const auto low = registerNumber(operand.substr(1, colon - 1));
+  const auto high = registerNumber(operand.substr(colon + 1, operand.size() - colon - 2));
   return low && high && *low <= *high ? Range{*low, *high + 1} : Range{};
 }
 
@@ -162,7 +162,7 @@ std::optional<std::string> otherUseOfCounters(const std::vector<Instruction> &co
 std::map<std::string, std::string> kernelsThatMiscount(const SiteTable &table,
                                                        const CodeObject &object) {
   std::map<std::string, std::string> out;
-  uint64_t left = kMostBytes;
+  uint64_t left = kMostCheckedBytes;
   for (const fade_site_kernel &twin : table.kernels()) {
     const uint32_t first = FADE_KERNEL_FIRST_COUNTER(twin.flags);
     const uint32_t end = FADE_KERNEL_END_OF_COUNTERS(twin.flags);
