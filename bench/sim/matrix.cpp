@@ -1,8 +1,11 @@
 // How many operations of matrix instructions the software GPU executes in a second of a core, by
 // type of the elements: bench_matrix [FOLDER OF THE KERNELS] [GPU]
+// Whole products of 1024 x 1024 x 512, per second of time, with so many workers:
+// bench_matrix FOLDER products [WORKERS]
 #include "../../tests/sim/support/test_device.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -57,10 +60,83 @@ double measure(const std::string &folder, const Kernel &kernel) {
   return best;
 }
 
+// Small integers, which all types can hold: as bytes of the type, from -2 to 2.
+template <class T> T small(int value, const char *type);
+template <> float small<float>(int value, const char *) { return static_cast<float>(value); }
+template <> uint16_t small<uint16_t>(int value, const char *type) {
+  const bool brain = std::string_view(type) == "gemm_bf16";
+  const uint16_t one = brain ? 0x3f80 : 0x3c00, of[] = {0, one, 0x4000}; // 2 is the same in both
+  return static_cast<uint16_t>(of[std::abs(value)] | (value < 0 ? 0x8000 : 0));
+}
+template <> uint8_t small<uint8_t>(int value, const char *type) {
+  if (std::string_view(type) == "gemm_i8") return static_cast<uint8_t>(value);
+  const uint8_t of[] = {0, 0x40, 0x48}; // gfx942's fp8: a bias of 8
+  return static_cast<uint8_t>(of[std::abs(value)] | (value < 0 ? 0x80 : 0));
+}
+
+/// The best of three, in operations per second; some elements are compared with the host.
+template <class T>
+double measure_product(const std::string &folder, const char *name, unsigned workers) {
+  constexpr uint32_t n = 1024, k = 512;
+  TestDevice device("gfx942", workers);
+  CodeObject &code = device.load(read_file(folder + "/bench-matrix-gfx942.hsaco"));
+  const auto a = device.allocate<T>(n * k), b = device.allocate<T>(n * k);
+  const auto c = device.allocate<uint32_t>(n * n);
+  const auto value = [](uint32_t i, uint32_t factor) {
+    return static_cast<int>(i * factor >> 7) % 5 - 2;
+  };
+  for (uint32_t i = 0; i < n * k; i++) {
+    a[i] = small<T>(value(i % 65536, 12347), name);
+    b[i] = small<T>(value(i % 65536, 7919), name);
+  }
+  double best = 0;
+  for (int i = 0; i < 3; i++) {
+    const DispatchResult result =
+        device.run(code, name, {n, n / 64, 1}, {64, 1, 1},
+                   Arguments().add(a.va).add(b.va).add(c.va).add(n).add(k));
+    if (result.status != DispatchResult::Status::ok) {
+      std::fprintf(stderr, "%s: %s\n", name, result.message.c_str());
+      std::exit(1);
+    }
+    best = std::max(best, 2.0 * n * n * k / result.stats.seconds);
+  }
+  for (uint32_t at = 0; at < n * n; at += 997) {
+    int sum = 0;
+    for (uint32_t i = 0; i < k; i++)
+      sum += value((at / n * k + i) % 65536, 12347) * value((at % n * k + i) % 65536, 7919);
+    const bool is_integer = std::string_view(name) == "gemm_i8";
+    const float got =
+        is_integer ? static_cast<float>(static_cast<int>(c[at])) : std::bit_cast<float>(c[at]);
+    if (got != static_cast<float>(sum)) {
+      std::fprintf(stderr, "%s: element %u is %g, not %d\n", name, at, static_cast<double>(got),
+                   sum);
+      std::exit(1);
+    }
+  }
+  return best;
+}
+
+void measure_products(const std::string &folder, unsigned workers) {
+  std::printf("%-10s %10s, %u workers\n", "product", "Gop/s", workers);
+  const auto print = [](const char *name, double speed) {
+    std::printf("%-10s %10.2f\n", name, speed * 1e-9);
+    std::fflush(stdout);
+  };
+  print("f32", measure_product<float>(folder, "gemm_f32", workers));
+  print("f16", measure_product<uint16_t>(folder, "gemm_f16", workers));
+  print("bf16", measure_product<uint16_t>(folder, "gemm_bf16", workers));
+  print("i8", measure_product<uint8_t>(folder, "gemm_i8", workers));
+  print("fp8", measure_product<uint8_t>(folder, "gemm_fp8", workers));
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
   const std::string folder = argc > 1 ? argv[1] : ".";
+  if (argc > 2 && std::string_view(argv[2]) == "products") {
+    measure_products(folder, argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : 1);
+    return 0;
+  }
   std::printf("%-8s %-11s %10s %12s\n", "GPU", "elements", "Gop/s", "of f16's");
   double of_f16 = 0;
   for (const Kernel &kernel : kernels) {

@@ -149,6 +149,7 @@ std::unique_ptr<Segment> Program::build(uint64_t pc) {
     if (in.ends_segment) break;
   }
   segment->end = at;
+  segment->length = segment->instructions.size();
   for (size_t c = 0; c < counts.size(); c++)
     if (counts[c]) segment->counts.push_back({static_cast<ExecClass>(c), counts[c]});
   return segment;

@@ -28,6 +28,7 @@ struct Segment {
   uint64_t end = 0;    // address behind the last instruction
   uint32_t number = 0; // in its program, from 0
   std::vector<Instruction> instructions;
+  uint64_t length = 0; // how many these are
   struct Count {
     ExecClass cls;
     uint16_t instructions;

@@ -89,7 +89,7 @@ uint64_t WaveRunner::run_segments(Wave &w, Program &program, uint64_t budget) {
       if (s->unmapped) throw MemoryFault{s->end, false, true};
       throw IllegalInstruction{s->end, s->unknown};
     }
-    done += s->instructions.size();
+    done += s->length;
     if (w.state != WaveState::running || done >= budget) return done;
     s = follow(*s, program, w.pc);
   }

@@ -318,6 +318,26 @@ bool is_plain(const Arch &arch, const Instruction &in) {
 
 } // namespace
 
+// Vector instructions read a constant like a register. Those that read nothing else are run so.
+void Decoder::repeat_constants(Instruction &in) {
+  bool only_rows = in.plain;
+  for (unsigned s = 0; s < in.opcode->sources; s++) {
+    Operand &o = in.src[s];
+    const Type type = in.opcode->src[s];
+    only_rows &= o.is_vgpr() || (o.kind == Operand::Kind::constant && type != Type::mask);
+    if (o.kind != Operand::Kind::constant || type == Type::mask) continue;
+    const uint64_t bits = constant_bits(o, type);
+    auto [at, is_new] = rows_.try_emplace(bits);
+    if (is_new) {
+      std::fill_n(at->second.begin(), 64, static_cast<uint32_t>(bits));
+      std::fill_n(at->second.begin() + 64, 64, static_cast<uint32_t>(bits >> 32));
+    }
+    o.rows = at->second.data();
+    o.rows_type = type;
+  }
+  if (only_rows && in.opcode->run_rows) in.run = in.opcode->run_rows;
+}
+
 Decoder::Result Decoder::decode(std::span<const uint8_t> bytes, uint64_t pc) {
   Result r;
   auto answer = llvm_->whole(arch_, bytes, pc, false);
@@ -343,6 +363,7 @@ Decoder::Result Decoder::decode(std::span<const uint8_t> bytes, uint64_t pc) {
     Instruction &second = paired_.emplace_back();
     r.known = fields.read_dual(in, second, opcodes_);
     second.pc = pc, second.size = in.size;
+    if (r.known) repeat_constants(in), repeat_constants(second);
     return r;
   }
   const Opcode *op = opcodes_.find(r.mnemonic);
@@ -361,6 +382,7 @@ Decoder::Result Decoder::decode(std::span<const uint8_t> bytes, uint64_t pc) {
   in.ends_segment = ends_segment(in);
   in.lds_use = lds_use(in);
   in.plain = is_plain(arch_, in);
+  repeat_constants(in);
   r.known = in.run != nullptr;
   return r;
 }

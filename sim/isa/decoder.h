@@ -8,11 +8,13 @@
 #include "isa/opcode_table.h"
 #include "isa/register_use.h"
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 
 namespace fade::sim {
 
@@ -28,8 +30,8 @@ public:
     Instruction instruction;
     std::string mnemonic; // as LLVM spells it, with encoding suffix
   };
-  // `bytes` starts at the instruction and may hold more. The second half of a dual instruction is
-  // kept by the decoder.
+  // `bytes` starts at the instruction and may hold more. The second half of a dual instruction and
+  // the rows of constants are kept by the decoder.
   Result decode(std::span<const uint8_t> bytes, uint64_t pc);
 
   // The whole instruction as text.
@@ -45,7 +47,10 @@ private:
   const Arch &arch_;
   unsigned lanes_;
   const OpcodeTable &opcodes_;
+  void repeat_constants(Instruction &in);
+
   std::deque<Instruction> paired_;
+  std::unordered_map<uint64_t, std::array<uint32_t, 128>> rows_; // of constants, see Operand::rows
 };
 
 } // namespace fade::sim

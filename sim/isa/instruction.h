@@ -66,6 +66,25 @@ constexpr uint16_t exec_lo = 126, exec_hi = 127, count = 128;
 
 constexpr uint16_t agpr_base = 256; // rows of the vector register file: v0-v255, then a0-a255
 
+// Type of an operand, as the instruction reads or writes it.
+enum class Type : uint8_t {
+  none,
+  b16,
+  i16,
+  u16,
+  f16,
+  b32,
+  i32,
+  u32,
+  f32,
+  b64,
+  i64,
+  u64,
+  f64,
+  pk16, // two 16-bit values
+  mask, // one bit per lane, in a scalar register (pair)
+};
+
 struct Operand {
   enum class Kind : uint8_t {
     none,
@@ -78,15 +97,22 @@ struct Operand {
   Kind kind = Kind::none;
   bool neg = false, abs = false, sext = false; // input modifiers
   uint8_t sdwa_sel = 6;                        // 0-3 byte, 4-5 word, 6 dword
-  uint16_t index = 0;
-  // A constant is held in each width in which it may be read.
-  uint64_t value = 0; // as 64 bits of the operand's own type
   bool inline_float =
       false; // one of the constants 0.5 … 1/(2*pi): its bits depend on the operand's width
   bool literal = false;
+  Type rows_type = Type::none; // that of `rows`
+  uint16_t index = 0;
+  // A constant is held in each width in which it may be read.
+  uint64_t value = 0; // as 64 bits of the operand's own type
+  // A constant of a vector instruction, as it reads it: the lower word once for each of 64 lanes,
+  // then the upper one. The decoder has them.
+  const uint32_t *rows = nullptr;
 
   bool is_vgpr() const { return kind == Kind::vgpr; }
 };
+
+// The bits of a constant operand when an instruction reads it as `type`.
+uint64_t constant_bits(const Operand &o, Type type);
 
 enum class LaneSelect : uint8_t { none, sdwa, dpp16, dpp8 };
 

@@ -8,25 +8,6 @@
 
 namespace fade::sim {
 
-// Type of an operand, as the instruction reads or writes it.
-enum class Type : uint8_t {
-  none,
-  b16,
-  i16,
-  u16,
-  f16,
-  b32,
-  i32,
-  u32,
-  f32,
-  b64,
-  i64,
-  u64,
-  f64,
-  pk16, // two 16-bit values
-  mask, // one bit per lane, in a scalar register (pair)
-};
-
 constexpr bool is_float(Type t) { return t == Type::f16 || t == Type::f32 || t == Type::f64; }
 constexpr bool is_64(Type t) { return t >= Type::b64 && t <= Type::f64; }
 constexpr bool is_16(Type t) { return t >= Type::b16 && t <= Type::f16; }
@@ -100,6 +81,8 @@ struct Opcode {
   const char *name;
   Handler run;
   ExecClass cls;
+  Handler run_rows = nullptr;         // VALU: for plain instructions, see Instruction::plain, whose
+                                      // sources are registers and constants
   LaneFunction lanes = nullptr;       // VALU: the operation, on all lanes
   LaneFunction lanes_clamp = nullptr; // the same with the clamp bit, for integers
   uint8_t sources = 0;                // VALU: how many, with their types

@@ -16,9 +16,6 @@ constexpr uint32_t private_aperture_hi = 0x00020000;
 constexpr uint64_t scratch_window_base = 0x0000f00000000000;
 constexpr uint64_t scratch_window_size = 1ull << 40;
 
-// The bits of a constant operand when an instruction reads it as `type`.
-uint64_t constant_bits(const Operand &o, Type type);
-
 // Sources 235-253: apertures, vccz, execz, scc.
 uint64_t special_value(const Wave &w, unsigned encoding, bool wide);
 

@@ -16,10 +16,11 @@ LdsAddresses lds_addresses(const Wave &w, const Instruction &in, uint32_t offset
   const uint32_t *row = w.vgpr[in.src[0].index];
   const uint32_t size = w.group->lds_bytes;
   const uint32_t limit = size >= bytes ? size - bytes + 1 : 0; // addresses below are fine
+  const uint32_t *active = w.active();
   uint32_t outside = 0;
   for (unsigned i = 0; i < 64; i++) {
     a.at[i] = row[i] + offset;
-    outside |= (a.at[i] >= limit ? ~0u : 0u) & w.active[i];
+    outside |= (a.at[i] >= limit ? ~0u : 0u) & active[i];
   }
   a.inside = !outside;
   return a;
@@ -47,8 +48,9 @@ template <class I> void read_at(Wave &w, const LdsAddresses &a, Row *to) {
     return;
   }
   if (a.inside) {
+    const uint32_t *active = w.active();
     for (unsigned i = 0; i < w.lanes; i++) {
-      const uint32_t m = w.active[i];
+      const uint32_t m = active[i];
       const std::byte *p = lds + (a.at[i] & m);
       for (unsigned k = 0; k < I::count; k++) {
         const uint32_t v = I::to_register(load_unaligned<typename I::Value>(p + k * 4), to[k][i]);

@@ -26,7 +26,8 @@ void addressed_lanes(const Wave &w, const Instruction &in, uint32_t *lanes) {
 
 void write_active(Wave &w, const Instruction &in, const uint32_t *values) {
   uint32_t *to = w.vgpr[in.dst.index];
-  for (unsigned i = 0; i < w.lanes; i++) to[i] = (values[i] & w.active[i]) | (to[i] & ~w.active[i]);
+  const uint32_t *active = w.active();
+  for (unsigned i = 0; i < w.lanes; i++) to[i] = (values[i] & active[i]) | (to[i] & ~active[i]);
 }
 
 // Each lane sends: to the lane that its address names. Where several meet, the highest sender wins.
@@ -43,7 +44,8 @@ void bpermute(Wave &w, const Instruction &in) {
   uint32_t result[64], given[64], from[64];
   const uint32_t *data = w.vgpr[in.src[1].index];
   addressed_lanes(w, in, from);
-  for (unsigned i = 0; i < 64; i++) given[i] = data[i] & w.active[i];
+  const uint32_t *active = w.active();
+  for (unsigned i = 0; i < 64; i++) given[i] = data[i] & active[i];
   for (unsigned i = 0; i < 64; i++) result[i] = given[from[i]];
   write_active(w, in, result);
 }
@@ -86,7 +88,7 @@ void swizzle(Wave &w, const Instruction &in) {
   const uint32_t *data = w.vgpr[in.src[0].index];
   for (unsigned i = 0; i < w.lanes; i++) {
     const unsigned from = swizzled_lane(static_cast<unsigned>(in.offset), i);
-    result[i] = data[from] & w.active[from];
+    result[i] = data[from] & w.active()[from];
   }
   write_active(w, in, result);
 }

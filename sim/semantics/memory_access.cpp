@@ -253,8 +253,8 @@ bool rises(const Wave &w, const uint32_t *row, uint32_t lane0, uint32_t step, co
            uint32_t upper) {
   const unsigned second =
       w.lanes - 32; // where the second half begins; in wave32 it is the first one again
-  return w.all_active ? rises<true>(row, lane0, step, high, upper, w.active, second)
-                      : rises<false>(row, lane0, step, high, upper, w.active, second);
+  return w.all_active ? rises<true>(row, lane0, step, high, upper, w.active(), second)
+                      : rises<false>(row, lane0, step, high, upper, w.active(), second);
 }
 
 Run flat_run(Wave &w, const Instruction &in, uint32_t bytes, bool write, unsigned low) {

@@ -49,7 +49,7 @@ class LaneMask {
 public:
   LaneMask(const Wave &w, uint64_t lanes) : full_(lanes == w.lane_mask()) {
     if (lanes == w.active_exec)
-      words_ = w.active;
+      words_ = w.active();
     else
       expand_mask(lanes, room_, 64);
   }

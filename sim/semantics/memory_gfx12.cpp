@@ -113,7 +113,7 @@ template <unsigned Width> void load_transposed(Wave &w, const Instruction &in) {
   const unsigned registers = words * 32 / w.lanes;
   for (unsigned k = 0; k < registers; k++)
     for (unsigned lane = 0; lane < w.lanes; lane++)
-      if (w.active[lane])
+      if (w.active()[lane])
         w.vgpr[in.dst.index + k][lane] = turned[lane % 32][k + lane / 32 * registers];
 }
 

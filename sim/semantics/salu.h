@@ -21,6 +21,12 @@ struct Scalar {
 };
 
 template <class T> T scalar_source(const Wave &w, const Operand &o) {
+  if (o.kind == Operand::Kind::sgpr && o.index != sreg::null) [[likely]] {
+    if constexpr (is_64(TypeOf<T>::type))
+      return static_cast<T>(w.sgpr64(o.index));
+    else
+      return static_cast<T>(w.sgpr[o.index]);
+  }
   return static_cast<T>(scalar_value(w, o, TypeOf<T>::type));
 }
 

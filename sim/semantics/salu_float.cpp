@@ -40,7 +40,7 @@ template <class R, class First, class... A> struct FloatSignature<R (*)(Machine,
     R r;
     {
       const RoundingScope rounding(w.mode, TypeOf<R>::type, TypeOf<First>::type);
-      r = pinned(F(machine_of(w), pinned(float_operand<First>(w, in.src[0])),
+      r = pinned(F(w.machine, pinned(float_operand<First>(w, in.src[0])),
                    pinned(float_operand<A>(w, in.src[I + 1]))...));
     }
     if constexpr (std::is_same_v<R, bool>) {

@@ -30,22 +30,12 @@ void flush_denormals(uint32_t *lo, uint32_t *hi, Type t, unsigned lanes) {
   }
 }
 
-Machine machine_of(const Wave &w) {
-  return {(w.mode >> 9 & 1) != 0, (w.mode >> 23 & 1) != 0, w.arch->gfx9, w.arch->id == Gfx::gfx90a,
-          w.arch->ocp_fp8};
-}
-
-void blend(uint32_t *to, const uint32_t *from, const uint32_t *mask, unsigned lanes) {
-  for (unsigned base = 0; base < lanes; base += 32)
-    for (unsigned i = base; i < base + 32; i++) to[i] = (from[i] & mask[i]) | (to[i] & ~mask[i]);
-}
-
 namespace {
 
 using Room = uint32_t[2][64];
 
 void fill(uint32_t *row, uint32_t value, unsigned lanes) {
-  for (unsigned i = 0; i < lanes; i++) row[i] = value;
+  for (unsigned i = 0; i < (lanes & 96); i++) row[i] = value;
 }
 
 // Offset added to a vector register number by s_set_gpr_idx_on; `part` is the enable bit: 0-2
@@ -116,7 +106,7 @@ void modify_result(const Wave &w, const Instruction &in, uint32_t *lo, uint32_t 
   const bool nan_to_zero = gfx12 || w.mode >> 8 & 1; // DX10_CLAMP
   // The output multiplier works only where neither IEEE rules nor denormal results are asked for;
   // on gfx12 always, and then there are no denormal results.
-  const bool multiplies = gfx12 || (!machine_of(w).ieee && flushes(w, t, false));
+  const bool multiplies = gfx12 || (!w.machine.ieee && flushes(w, t, false));
   const unsigned omod = multiplies ? in.omod : 0;
   if (omod || in.clamp)
     for (unsigned i = 0; i < w.lanes; i++) {
@@ -172,7 +162,7 @@ uint64_t run_staged(Wave &w, const Instruction &in, Room &result, uint64_t &flag
   alignas(64) Room room[4];
   uint64_t writable = w.exec();
   LaneCall call{};
-  call.machine = machine_of(w);
+  call.machine = &w.machine;
   for (unsigned s = 0; s < in.opcode->sources; s++)
     call.src[s] = stage(w, in, s, room[s], writable);
   call.lo = result[0], call.hi = result[1], call.flags = &flags, call.lanes = w.lanes;
@@ -194,26 +184,60 @@ void run_modified(Wave &w, const Instruction &in) {
   if (in.opcode->flag_out) w.set_mask_register(in.sdst.index, flags & writable);
 }
 
-uint64_t compare(Wave &w, const Instruction &in) {
+// The call of a plain instruction, without its result.
+inline void fetch_plain(Wave &w, const Instruction &in, Room *room, LaneCall &call) {
+  const Opcode &op = *in.opcode;
+  call.machine = &w.machine, call.lanes = w.lanes;
+  for (unsigned s = 0; s < op.sources; s++)
+    call.src[s] = operand_rows(w, in.src[s], op.src[s], room[s]);
+}
+
+void run_plain(Wave &w, const Instruction &in) {
+  const Opcode &op = *in.opcode;
+  alignas(64) Room room[4];
   uint64_t flags = 0;
-  if (in.plain && w.plain_mode) {
-    alignas(64) Room room[3];
-    LaneCall call{};
-    call.machine = machine_of(w);
-    for (unsigned s = 0; s < in.opcode->sources; s++)
-      call.src[s] = operand_rows(w, in.src[s], in.opcode->src[s], room[s]);
-    call.flags = &flags, call.lanes = w.lanes;
-    in.opcode->lanes(call);
+  LaneCall call;
+  fetch_plain(w, in, room, call);
+  call.flags = &flags;
+  if (w.all_active) {
+    call.lo = w.vgpr[in.dst.index], call.hi = call.lo + 64;
+    op.lanes(call);
   } else {
-    alignas(64) Room unused;
-    const uint64_t written =
-        run_staged(w, in, unused, flags); // a lane that DPP leaves out counts as inactive
-    return flags & written;
+    merge_active(w, in, call);
   }
+  if (op.flag_out) w.set_mask_register(in.sdst.index, flags & w.exec());
+}
+
+// A lane that DPP leaves out counts as inactive.
+uint64_t compare_modified(Wave &w, const Instruction &in) {
+  alignas(64) Room unused;
+  uint64_t flags = 0;
+  const uint64_t written = run_staged(w, in, unused, flags);
+  return flags & written;
+}
+
+uint64_t compare(Wave &w, const Instruction &in) {
+  if (!in.plain || !w.plain_mode) [[unlikely]]
+    return compare_modified(w, in);
+  alignas(64) Room room[3];
+  uint64_t flags = 0;
+  LaneCall call;
+  fetch_plain(w, in, room, call);
+  call.flags = &flags;
+  in.opcode->lanes(call);
   return flags & w.exec();
 }
 
 } // namespace
+
+void merge_active(Wave &w, const Instruction &in, LaneCall &call) {
+  alignas(64) Room result;
+  call.lo = result[0], call.hi = result[1];
+  in.opcode->lanes(call);
+  uint32_t *to = w.vgpr[in.dst.index];
+  blend(to, result[0], w.active(), w.lanes);
+  if (is_64(in.opcode->dst)) blend(to + 64, result[1], w.active(), w.lanes);
+}
 
 uint64_t compute_result(Wave &w, const Instruction &in, uint32_t (&result)[2][64],
                         uint64_t &flags) {
@@ -222,8 +246,11 @@ uint64_t compute_result(Wave &w, const Instruction &in, uint32_t (&result)[2][64
   return writable;
 }
 
-Rows operand_rows(Wave &w, const Operand &o, Type type, uint32_t (*room)[64]) {
-  if (o.kind == Operand::Kind::vgpr) return {w.vgpr[o.index], w.vgpr[o.index + 1]};
+Rows scalar_rows(Wave &w, const Operand &o, Type type, uint32_t (*room)[64]) {
+  if (o.kind == Operand::Kind::sgpr && type != Type::mask && !is_64(type)) { // most
+    fill(room[0], o.index == sreg::null ? 0 : w.sgpr[o.index], w.lanes);
+    return {room[0], room[1]};
+  }
   if (type == Type::mask) {
     uint64_t mask =
         o.kind == Operand::Kind::sgpr ? w.mask_register(o.index) : scalar_value(w, o, Type::u64);
@@ -250,26 +277,7 @@ uint64_t scalar_value(const Wave &w, const Operand &o, Type type) {
 void run_valu(Wave &w, const Instruction &in) {
   if (!in.plain || !w.plain_mode) [[unlikely]]
     return run_modified(w, in);
-  const Opcode &op = *in.opcode;
-  alignas(64) Room room[4];
-  alignas(64) Room result;
-  uint64_t flags = 0;
-  LaneCall call;
-  call.machine = machine_of(w);
-  for (unsigned s = 0; s < op.sources; s++)
-    call.src[s] = operand_rows(w, in.src[s], op.src[s], room[s]);
-  uint32_t *to = w.vgpr[in.dst.index];
-  call.flags = &flags, call.lanes = w.lanes;
-  if (w.all_active) {
-    call.lo = to, call.hi = to + 64;
-    op.lanes(call);
-  } else {
-    call.lo = result[0], call.hi = result[1];
-    op.lanes(call);
-    blend(to, result[0], w.active, w.lanes);
-    if (is_64(op.dst)) blend(to + 64, result[1], w.active, w.lanes);
-  }
-  if (op.flag_out) w.set_mask_register(in.sdst.index, flags & w.exec());
+  run_plain(w, in);
 }
 
 void run_compare(Wave &w, const Instruction &in) {

@@ -187,7 +187,7 @@ template <Conversion C> void convert_to_small(Wave &w, const Instruction &in) {
       const u64 code = small_code(C.small, scaled,
                                   {.is_stochastic = C.is_stochastic,
                                    .noise = small_noise(C.small, C.digits(), random),
-                                   .saturate = machine_of(w).overflow_stays_finite});
+                                   .saturate = w.machine.overflow_stays_finite});
       const unsigned at = n * static_cast<unsigned>(C.small.width());
       out[at / 32] |= static_cast<u32>(code << at % 32);
       if (at % 32 + static_cast<unsigned>(C.small.width()) > 32)

@@ -25,8 +25,7 @@ template <class T> bool in_class(T x, u32 mask) {
 }
 
 constexpr Opcode into_exec(Opcode o) {
-  o.run = run_compare_exec;
-  return with(Effect::writes_exec, o);
+  return with(Effect::writes_exec, run_by(o, run_compare_exec));
 }
 
 } // namespace

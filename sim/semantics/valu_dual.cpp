@@ -16,7 +16,7 @@ void compute(Wave &w, const Instruction &in, Room &result) {
   }
   alignas(64) Room room[3];
   LaneCall call{};
-  call.machine = machine_of(w);
+  call.machine = &w.machine;
   call.lo = result[0], call.hi = result[1], call.flags = &flags, call.lanes = w.lanes;
   for (unsigned s = 0; s < in.opcode->sources; s++)
     call.src[s] = operand_rows(w, in.src[s], in.opcode->src[s], room[s]);
@@ -28,7 +28,7 @@ void run_dual(Wave &w, const Instruction &in) {
   alignas(64) Room result[2];
   for (unsigned n = 0; n < 2; n++) compute(w, *halves[n], result[n]);
   for (unsigned n = 0; n < 2; n++)
-    blend(w.vgpr[halves[n]->dst.index], result[n][0], w.active, w.lanes);
+    blend(w.vgpr[halves[n]->dst.index], result[n][0], w.active(), w.lanes);
 }
 
 f32 dot2(u32 a, u32 b, f32 c, f32 (*value)(u16)) {
@@ -39,10 +39,7 @@ f32 half_value(u16 x) { return to_f32(f16{x}); }
 f32 brain_value(u16 x) { return to_f32(bf16{x}); }
 f32 mul_legacy(f32 a, f32 b) { return a == 0 || b == 0 ? 0.0f : mul(a, b); }
 
-constexpr Opcode dual(Opcode o) {
-  o.run = run_dual;
-  return o;
-}
+constexpr Opcode dual(Opcode o) { return run_by(o, run_dual); }
 
 } // namespace
 

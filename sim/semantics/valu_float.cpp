@@ -182,12 +182,9 @@ void run_byte_result(Wave &w, const Instruction &in) {
   const unsigned shift = 8 * (in.op_sel >> 2 & 3);
   for (unsigned i = 0; i < w.lanes; i++)
     result[0][i] = (to[i] & ~(0xffu << shift)) | result[0][i] << shift;
-  blend(to, result[0], w.active, w.lanes);
+  blend(to, result[0], w.active(), w.lanes);
 }
-constexpr Opcode into_byte(Opcode o) {
-  o.run = run_byte_result;
-  return o;
-}
+constexpr Opcode into_byte(Opcode o) { return run_by(o, run_byte_result); }
 
 } // namespace
 

@@ -22,9 +22,7 @@ void run_pseudo_scalar(Wave &w, const Instruction &in) {
   write_scalar(w, in.dst, is_16(in.opcode->dst) ? result[0][0] & 0xffff : result[0][0]);
 }
 constexpr Opcode pseudo_scalar(Opcode o) {
-  o.run = run_pseudo_scalar;
-  o.form = Form::scalar_result;
-  return o;
+  return with(Form::scalar_result, run_by(o, run_pseudo_scalar));
 }
 
 // Four products of bytes, each added in turn. Only the sum's third operand has signs.
@@ -42,10 +40,7 @@ void run_dot4(Wave &w, const Instruction &in) {
   plain.plain = in.plain && !plain.src[2].neg && !plain.src[2].abs;
   run_valu(w, plain);
 }
-constexpr Opcode dot4_with_signs(Opcode o) {
-  o.run = run_dot4;
-  return o;
-}
+constexpr Opcode dot4_with_signs(Opcode o) { return run_by(o, run_dot4); }
 
 // Each lane reads the lane of its row of 16, or of the neighbouring row, that its own register
 // names; inactive lanes can be read.
@@ -56,7 +51,7 @@ template <unsigned other_row> void run_permute_var(Wave &w, const Instruction &i
   u32 result[64];
   for (unsigned i = 0; i < w.lanes; i++)
     result[i] = old[((i & ~15u) ^ other_row) + (select[i] & 15)];
-  blend(w.vgpr[in.dst.index], result, w.active, w.lanes);
+  blend(w.vgpr[in.dst.index], result, w.active(), w.lanes);
 }
 
 // Halves of two registers change places.
@@ -64,7 +59,7 @@ void run_swap_halves(Wave &w, const Instruction &in) {
   u32 *a = w.vgpr[in.dst.index], *b = w.vgpr[in.src[0].index];
   const unsigned from = in.op_sel & 1 ? 16 : 0, to = in.op_sel & 8 ? 16 : 0;
   for (unsigned i = 0; i < w.lanes; i++) {
-    if (!w.active[i]) continue;
+    if (!w.active()[i]) continue;
     const u32 first = a[i] >> to & 0xffff, second = b[i] >> from & 0xffff;
     a[i] = (a[i] & ~(0xffffu << to)) | second << to;
     b[i] = (b[i] & ~(0xffffu << from)) | first << from;

@@ -77,14 +77,15 @@ Rows stage_halves(Wave &w, const Instruction &in, const HalfSelect &sel, unsigne
   return {room[0], room[1]};
 }
 
-// A pair of f32: no copy unless a sign or MODE asks for one.
+// A pair of f32, as the instruction picks its halves.
+Rows pair_rows(Wave &w, const Instruction &in, const HalfSelect &sel, unsigned s, Room &room) {
+  const Operand &o = in.src[s]; // a constant is the same in both
+  const Rows from = o.rows ? Rows{o.rows, o.rows} : operand_rows(w, o, Type::u64, room);
+  return {sel.low >> s & 1 ? from.hi : from.lo, sel.high >> s & 1 ? from.hi : from.lo};
+}
+// And with its signs, and denormals as MODE wants them.
 Rows stage_pair(Wave &w, const Instruction &in, const HalfSelect &sel, unsigned s, Room &room) {
-  Rows from = operand_rows(w, in.src[s], Type::u64, room);
-  if (in.src[s].kind == Operand::Kind::constant) {
-    const u32 v = static_cast<u32>(scalar_value(w, in.src[s], Type::f32));
-    for (unsigned i = 0; i < w.lanes; i++) room[0][i] = room[1][i] = v;
-  }
-  Rows r{sel.low >> s & 1 ? from.hi : from.lo, sel.high >> s & 1 ? from.hi : from.lo};
+  const Rows r = pair_rows(w, in, sel, s, room);
   const u32 low_sign = (sel.neg_low >> s & 1) << 31, high_sign = (sel.neg_high >> s & 1) << 31;
   const bool flush = flushes(w, Type::f32, true);
   if (!low_sign && !high_sign && !flush) return r;
@@ -126,7 +127,7 @@ void finish_halves(const Wave &w, const Instruction &in, u32 *row) {
 
 LaneCall call_for(const Wave &w, u32 *lo, u32 *hi) {
   LaneCall c{};
-  c.machine = machine_of(w);
+  c.machine = &w.machine;
   c.lo = lo, c.hi = hi, c.lanes = w.lanes;
   return c;
 }
@@ -146,36 +147,58 @@ template <class T> void run_halves(Wave &w, const Instruction &in) {
   RoundingScope rounding(w.mode, is_f16 ? Type::f16 : Type::u16, Type::none);
   (in.clamp && op.lanes_clamp ? op.lanes_clamp : op.lanes)(c);
   if (is_f16 && !plain) finish_halves(w, in, result);
-  blend(w.vgpr[in.dst.index], result, w.active, w.lanes);
+  blend(w.vgpr[in.dst.index], result, w.active(), w.lanes);
+}
+
+void run_modified_pairs(Wave &w, const Instruction &in) {
+  const Opcode &op = *in.opcode;
+  const HalfSelect sel(in);
+  alignas(64) Room room[3];
+  alignas(64) Room result;
+  LaneCall c = call_for(w, result[0], result[1]);
+  for (unsigned s = 0; s < op.sources; s++) c.src[s] = stage_pair(w, in, sel, s, room[s]);
+  RoundingScope rounding(w.mode, Type::f32, Type::none);
+  op.lanes(c);
+  finish_pairs(w, in, result);
+  u32 *to = w.vgpr[in.dst.index];
+  blend(to, result[0], w.active(), w.lanes);
+  blend(to + 64, result[1], w.active(), w.lanes);
 }
 
 void run_pairs(Wave &w, const Instruction &in) {
   const Opcode &op = *in.opcode;
   const HalfSelect sel(in);
+  if (!w.plain_mode || in.clamp || sel.neg_low || sel.neg_high) return run_modified_pairs(w, in);
   alignas(64) Room room[3];
-  alignas(64) Room result;
-  u32 *to = w.vgpr[in.dst.index];
-  const bool in_place = w.all_active && w.plain_mode && !in.clamp;
+  LaneCall c;
+  c.machine = &w.machine, c.lanes = w.lanes;
+  for (unsigned s = 0; s < op.sources; s++) c.src[s] = pair_rows(w, in, sel, s, room[s]);
   // A lane's operands are all read before its results are written, so even swapped halves may be
   // written in place.
-  LaneCall c = in_place ? call_for(w, to, to + 64) : call_for(w, result[0], result[1]);
-  for (unsigned s = 0; s < op.sources; s++) c.src[s] = stage_pair(w, in, sel, s, room[s]);
-  RoundingScope rounding(w.mode, Type::f32, Type::none);
-  op.lanes(c);
-  if (in_place) return;
-  finish_pairs(w, in, result);
-  blend(to, result[0], w.active, w.lanes);
-  blend(to + 64, result[1], w.active, w.lanes);
+  if (w.all_active) {
+    c.lo = w.vgpr[in.dst.index], c.hi = c.lo + 64;
+    op.lanes(c);
+  } else {
+    merge_active(w, in, c);
+  }
 }
 
 void run_move_pair(Wave &w, const Instruction &in) {
   alignas(64) Room room[2];
-  alignas(64) Room result;
+  const u32 *from[2];
   for (unsigned s = 0; s < 2; s++) {
-    const Rows from = operand_rows(w, in.src[s], Type::u64, room[s]);
-    std::memcpy(result[s], in.op_sel >> s & 1 ? from.hi : from.lo, 4 * w.lanes);
+    const Rows rows = operand_rows(w, in.src[s], Type::u64, room[s]);
+    from[s] = in.op_sel >> s & 1 ? rows.hi : rows.lo;
   }
-  for (unsigned s = 0; s < 2; s++) blend(w.vgpr[in.dst.index + s], result[s], w.active, w.lanes);
+  alignas(64) u32 second[64]; // the first destination may be what the second one is read from
+  std::memcpy(second, from[1], sizeof second);
+  if (w.all_active && w.lanes == 64) {
+    std::memmove(w.vgpr[in.dst.index], from[0], sizeof second);
+    std::memcpy(w.vgpr[in.dst.index + 1], second, sizeof second);
+  } else {
+    blend(w.vgpr[in.dst.index], from[0], w.active(), w.lanes);
+    blend(w.vgpr[in.dst.index + 1], second, w.active(), w.lanes);
+  }
 }
 
 // Lane loops over both halves.
@@ -193,7 +216,7 @@ template <class R, class... A> struct PackedSignature<R (*)(A...)> {
       return half_of<T>(r.lo[i], n);
   }
   template <auto F, size_t... I> static void lanes(const LaneCall &c, std::index_sequence<I...>) {
-    const Machine m = c.machine;
+    const Machine m = *c.machine;
     const unsigned lanes = lanes_of(c);
     LANE_LOOP
     for (unsigned i = 0; i < lanes; i++) {
@@ -207,21 +230,24 @@ template <class R, class... A> struct PackedSignature<R (*)(A...)> {
   // IEEE arithmetic on pairs of f32: NaN results are rare and repaired afterwards.
   template <auto F, size_t... I>
   static void arithmetic_lanes(const LaneCall &c, std::index_sequence<I...>) {
-    const unsigned lanes = lanes_of(c);
-    alignas(64) R out[2][64];
-    u32 odd = 0;
-    LANE_LOOP
-    for (unsigned i = 0; i < lanes; i++) {
-      const R low = F(part<A>(c.src[I], {}, i, 0)...), high = F(part<A>(c.src[I], {}, i, 1)...);
-      out[0][i] = low, out[1][i] = high;
-      odd |= is_nan(low) || is_nan(high) ? 1u : 0u;
+    constexpr unsigned at_once = 32;
+    for (unsigned first = 0; first < lanes_of(c); first += at_once) {
+      alignas(64) R out[2][at_once];
+      u32 odd = 0;
+      LANE_LOOP
+      for (unsigned i = 0; i < at_once; i++) {
+        const R low = F(part<A>(c.src[I], {}, first + i, 0)...),
+                high = F(part<A>(c.src[I], {}, first + i, 1)...);
+        out[0][i] = low, out[1][i] = high;
+        odd |= is_nan(low) || is_nan(high) ? 1u : 0u;
+      }
+      if (odd) [[unlikely]]
+        for (unsigned n = 0; n < 2; n++)
+          for (unsigned i = 0; i < at_once; i++)
+            if (is_nan(out[n][i])) out[n][i] = nan_of(part<A>(c.src[I], {}, first + i, n)...);
+      std::memcpy(c.lo + first, out[0], sizeof out[0]);
+      std::memcpy(c.hi + first, out[1], sizeof out[1]);
     }
-    if (odd) [[unlikely]]
-      for (unsigned n = 0; n < 2; n++)
-        for (unsigned i = 0; i < lanes; i++)
-          if (is_nan(out[n][i])) out[n][i] = nan_of(part<A>(c.src[I], {}, i, n)...);
-    std::memcpy(c.lo, out[0], 4 * lanes);
-    std::memcpy(c.hi, out[1], 4 * lanes);
   }
   template <auto F> static void arithmetic(const LaneCall &c) {
     arithmetic_lanes<F>(c, std::make_index_sequence<sizeof...(A)>{});
@@ -238,7 +264,8 @@ template <auto F> constexpr Opcode packed(const char *name) {
   if constexpr (sizeof(T) == 2) o.run = run_halves<T>;
   o.lanes = S::template loop<F>;
   o.sources = S::count;
-  for (unsigned s = 0; s < o.sources; s++) o.src[s] = sizeof(T) == 4 ? Type::u64 : Type::pk16;
+  // What a constant is read as: of a pair, each half.
+  for (unsigned s = 0; s < o.sources; s++) o.src[s] = sizeof(T) == 4 ? Type::f32 : Type::pk16;
   o.dst = sizeof(T) == 4 ? Type::u64 : Type::pk16;
   return o;
 }
@@ -302,10 +329,6 @@ template <MixResult R> void run_mix(Wave &w, const Instruction &in) {
     }
   }
   write_lanes(w, in, result, writable);
-}
-constexpr Opcode mix(Opcode o, Handler run) {
-  o.run = run;
-  return o;
 }
 
 // Dot products of small integers. `Signed` may differ between the operands.
@@ -380,12 +403,7 @@ template <unsigned Width> void run_dot_mixed_sign(Wave &w, const Instruction &in
     const i64 sum = f(src[0].lo[i], src[1].lo[i]) + static_cast<i32>(src[2].lo[i]);
     result[i] = static_cast<u32>(in.clamp ? saturate<i32>(sum) : static_cast<i32>(sum));
   }
-  blend(w.vgpr[in.dst.index], result, w.active, w.lanes);
-}
-
-constexpr Opcode with_handler(Opcode o, Handler run) {
-  o.run = run;
-  return o;
+  blend(w.vgpr[in.dst.index], result, w.active(), w.lanes);
 }
 
 template <class T> T smaller(T a, T b) { return a < b ? a : b; }
@@ -440,15 +458,15 @@ std::span<const Opcode> valu_packed_opcodes() {
       Opcode{"v_pk_mov_b32", run_move_pair, ExecClass::valu},
 
       // Mixed precision
-      mix(VALU(v_fma_mix_f32, (f32 a, f32 b, f32 c), fma(a, b, c)), run_mix<MixResult::f32>),
-      mix(VALU(v_fma_mixlo_f16, (f32 a, f32 b, f32 c), fma(a, b, c)), run_mix<MixResult::low>),
-      mix(VALU(v_fma_mixhi_f16, (f32 a, f32 b, f32 c), fma(a, b, c)), run_mix<MixResult::high>),
+      run_by(VALU(v_fma_mix_f32, (f32 a, f32 b, f32 c), fma(a, b, c)), run_mix<MixResult::f32>),
+      run_by(VALU(v_fma_mixlo_f16, (f32 a, f32 b, f32 c), fma(a, b, c)), run_mix<MixResult::low>),
+      run_by(VALU(v_fma_mixhi_f16, (f32 a, f32 b, f32 c), fma(a, b, c)), run_mix<MixResult::high>),
 
       // Dot products
-      with_handler(VALU(v_dot2_f32_f16, (u32 a, u32 b, f32 c, Machine m), dot2<f16>(a, b, c, m)),
-                   run_dot2<f16>),
-      with_handler(VALU(v_dot2_f32_bf16, (u32 a, u32 b, f32 c, Machine m), dot2<bf16>(a, b, c, m)),
-                   run_dot2<bf16>),
+      run_by(VALU(v_dot2_f32_f16, (u32 a, u32 b, f32 c, Machine m), dot2<f16>(a, b, c, m)),
+             run_dot2<f16>),
+      run_by(VALU(v_dot2_f32_bf16, (u32 a, u32 b, f32 c, Machine m), dot2<bf16>(a, b, c, m)),
+             run_dot2<bf16>),
       accumulate(VALU(v_dot2c_f32_bf16, (u32 a, u32 b, f32 d, Machine m), dot2<bf16>(a, b, d, m))),
       accumulate(VALU(v_dot2c_f32_f16, (u32 a, u32 b, f32 d, Machine m), dot2<f16>(a, b, d, m))),
       VALU(v_dot2_f16_f16, (u32 a, u32 b, f16 c), dot2_half(a, b, c)),

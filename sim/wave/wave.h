@@ -25,6 +25,15 @@ using Row = uint32_t[64]; // one vector register: a value for each lane
 // way round, and siblings that are behind it come first.
 enum class WaveState : uint8_t { running, at_lds, at_barrier, at_global_barrier, sleeping, ended };
 
+// What the expression of an instruction may ask about the machine besides its operands.
+struct alignas(8) Machine {
+  bool ieee = false;                  // MODE.IEEE: signalling NaNs are quieted and passed on
+  bool overflow_stays_finite = false; // MODE.FP16_OVFL
+  bool gfx9 = false;
+  bool gfx90a = false;
+  bool ocp_fp8 = false; // else gfx942's own formats of 8 bits
+};
+
 // Expands a lane mask to one word (0 or ~0) per lane; 32 or 64 lanes.
 inline void expand_mask(uint64_t mask, uint32_t *out, unsigned lanes) {
   for (unsigned half = 0; half < lanes; half += 32) {
@@ -51,14 +60,18 @@ struct Wave {
   // Vector instructions need no special care: MODE asks for what the host does by itself (nearest
   // even, denormals kept) and no register indexing is on. Kept by set_mode() and s_set_gpr_idx.
   bool plain_mode = true;
+  Machine machine; // as MODE has it, kept by set_mode()
 
   Row *vgpr = nullptr; // rows v0-v255 and a0-a255
   uint32_t lanes = 64; // 32 or 64
   uint64_t lane_mask() const { return lanes == 64 ? ~0ull : 0xffffffffull; }
 
   // EXEC, expanded to one word per lane. Valid inside a segment: whatever writes EXEC ends the
-  // segment.
-  alignas(64) uint32_t active[64];
+  // segment. The sides of a branch take turns, so the last few are kept.
+  const uint32_t *active() const { return expanded[active_number]; }
+  alignas(64) uint32_t expanded[4][64] = {};
+  uint64_t expanded_from[4] = {};
+  uint32_t active_number = 0, next_number = 0;
   uint64_t active_exec = 0;
   bool all_active = false;
   uint32_t active_count = 0;
@@ -105,8 +118,10 @@ struct Wave {
       sgpr[i] = static_cast<uint32_t>(v);
   }
 
-  void set_mode(uint32_t m) {
+  void set_mode(uint32_t m) { // `arch` is set
     mode = m;
+    machine = {(m >> 9 & 1) != 0, (m >> 23 & 1) != 0, arch->gfx9, arch->id == Gfx::gfx90a,
+               arch->ocp_fp8};
     update_plain_mode();
   }
   void set_gpr_index(uint32_t v) {
@@ -122,7 +137,14 @@ struct Wave {
     active_exec = e;
     all_active = e == lane_mask();
     active_count = static_cast<uint32_t>(std::popcount(e));
-    expand_mask(e, active, 64);
+    for (uint32_t i = 0; i < 4; i++)
+      if (expanded_from[i] == e) {
+        active_number = i;
+        return;
+      }
+    active_number = next_number++ % 4;
+    expanded_from[active_number] = e;
+    expand_mask(e, expanded[active_number], 64);
   }
 };
 
