@@ -1,7 +1,7 @@
 // How many operations of matrix instructions the software GPU executes in a second of a core, by
 // type of the elements: bench_matrix [FOLDER OF THE KERNELS] [GPU]
 // Whole products of 1024 x 1024 x 512, per second of time, with so many workers:
-// bench_matrix FOLDER products [WORKERS]
+// bench_matrix FOLDER products [WORKERS [PRODUCT]]
 #include "../../tests/sim/support/test_device.h"
 
 #include <algorithm>
@@ -116,17 +116,18 @@ double measure_product(const std::string &folder, const char *name, unsigned wor
   return best;
 }
 
-void measure_products(const std::string &folder, unsigned workers) {
+void measure_products(const std::string &folder, unsigned workers, std::string_view only) {
   std::printf("%-10s %10s, %u workers\n", "product", "Gop/s", workers);
-  const auto print = [](const char *name, double speed) {
-    std::printf("%-10s %10.2f\n", name, speed * 1e-9);
+  const auto run = [&]<class T>(const char *name, T) {
+    if (!only.empty() && only != name) return;
+    std::printf("%-10s %10.2f\n", name, measure_product<T>(folder, name, workers) * 1e-9);
     std::fflush(stdout);
   };
-  print("f32", measure_product<float>(folder, "gemm_f32", workers));
-  print("f16", measure_product<uint16_t>(folder, "gemm_f16", workers));
-  print("bf16", measure_product<uint16_t>(folder, "gemm_bf16", workers));
-  print("i8", measure_product<uint8_t>(folder, "gemm_i8", workers));
-  print("fp8", measure_product<uint8_t>(folder, "gemm_fp8", workers));
+  run("gemm_f32", float{});
+  run("gemm_f16", uint16_t{});
+  run("gemm_bf16", uint16_t{});
+  run("gemm_i8", uint8_t{});
+  run("gemm_fp8", uint8_t{});
 }
 
 } // namespace
@@ -134,7 +135,8 @@ void measure_products(const std::string &folder, unsigned workers) {
 int main(int argc, char **argv) {
   const std::string folder = argc > 1 ? argv[1] : ".";
   if (argc > 2 && std::string_view(argv[2]) == "products") {
-    measure_products(folder, argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : 1);
+    measure_products(folder, argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : 1,
+                     argc > 4 ? argv[4] : "");
     return 0;
   }
   std::printf("%-8s %-11s %10s %12s\n", "GPU", "elements", "Gop/s", "of f16's");

@@ -168,6 +168,9 @@ template <class F> inline f16 narrow_to_f16(F x) {
 #if defined(__aarch64__)
 inline f32 to_f32(f16 x) { return static_cast<f32>(std::bit_cast<__fp16>(x.bits)); }
 inline f16 to_f16(f32 x) { return f16{std::bit_cast<u16>(static_cast<__fp16>(x))}; }
+#elif defined(__F16C__)
+inline f32 to_f32(f16 x) { return static_cast<f32>(std::bit_cast<_Float16>(x.bits)); }
+inline f16 to_f16(f32 x) { return f16{std::bit_cast<u16>(static_cast<_Float16>(x))}; }
 #else
 inline f32 to_f32(f16 x) { return widen_f16(x); }
 inline f16 to_f16(f32 x) { return narrow_to_f16(x); }
