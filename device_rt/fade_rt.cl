@@ -725,3 +725,4 @@ ENTRY void __fade_rt_wave_end(control_t control, u32 wave, u32 kernel_index) {
 }
 
 #include "summary.h"
+#include "kept_classes.h"

@@ -1,4 +1,4 @@
-// Accesses in loops: what a wave keeps of them in registers, see keep() in device_rt/summary.h.
+// Accesses in loops: what a wave keeps of them in registers, see device_rt/kept_classes.h.
 #pragma once
 
 #include "AccessFinder.h"
