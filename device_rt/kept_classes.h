@@ -1,5 +1,5 @@
-// In loops a wave keeps, in registers, what it has found at a site, and adds to memory when it finds
-// something else, or ends. Part of fade_rt.cl, behind summary.h.
+// In loops a wave keeps, in registers, what it has found at a site, and adds to memory when it
+// finds something else, or ends. Part of fade_rt.cl, behind summary.h.
 //
 // What a lane keeps of a site: the lanes that it was there with (none: nothing is kept), where it
 // accessed memory then, the place of the class, and how often the same class has come since. Lanes

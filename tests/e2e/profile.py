@@ -515,7 +515,7 @@ class Tests(fade.Test):
     def test_the_longer_of_two_dispatches_of_a_kernel_is_on_the_modeled_path(self):
         head = self.modeled_graph([program("ordered"), "two lengths"])
         long, short = sorted((x for x in head["nodes"] if "slow(" in x["name"]), key=lambda x: -x["work_ns"])
-        # Both begin, as kernels do; besides, the one does a hundred times as much.
+        # Both begin, as kernels do; besides, the one does thousands of times as much.
         self.assertGreater(long["work_ns"], 20 * short["work_ns"])
         self.assertTrue(long["critical"])
         self.assertFalse(short.get("critical"))

@@ -128,7 +128,9 @@ int main(int count, char **arguments) {
     check(hipGraphExecDestroy(executable));
     check(hipGraphDestroy(graph));
   } else if (std::strcmp(way, "two lengths") == 0) { // of one kernel, side by side
-    slow<<<1, 64, 0, a>>>(p, 20'000);
+    // Long: what the host does before the second launch takes as long as it takes, on a busy
+    // machine several milliseconds.
+    slow<<<1, 64, 0, a>>>(p, 1'500'000);
     slow<<<1, 64, 0, b>>>(p + 256, 200);
     check(hipDeviceSynchronize());
   } else if (std::strcmp(way, "threads") == 0) {
