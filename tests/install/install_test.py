@@ -230,11 +230,17 @@ class Install(unittest.TestCase):
         said = run(self.probe, "cc", "--", compiler, "a.hip", cwd=self.away, env=self.environment).stdout
         self.assertEqual(said, run("clang++-19", "--version").stdout.splitlines()[0] + "\n")
 
-    def test_a_place_that_the_loader_cannot_name_is_said(self):
+    def test_a_folder_with_a_blank_in_its_name_is_a_place_for_it(self):
         shutil.copytree(self.prefix, self.scratch / "a copy", symlinks=True)
-        result = subprocess.run([self.scratch / "a copy/bin/fadeprobe", "--", "true"], capture_output=True, text=True)
-        self.assertEqual(result.returncode, 2)
-        self.assertRegex(result.stderr, r"^fadeprobe: .*a copy/lib.*libfade\.so cannot be loaded .*path with a ' '\n$")
+        result = subprocess.run([self.scratch / "a copy/bin/fadeprobe", "--gpu", "gfx90a", "--", "sh", "-c", "echo $LD_PRELOAD:$HSA_TOOLS_LIB"],
+                                capture_output=True, text=True, env=dict(self.environment, XDG_RUNTIME_DIR=str(self.scratch)))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        # Both lists name files of the copy, by a path without a blank.
+        listed = [pathlib.Path(file) for file in result.stdout.strip().split(":") if "fade" in file]
+        self.assertGreaterEqual(len(listed), 2)
+        for file in listed:
+            self.assertNotIn(" ", str(file))
+            self.assertTrue(file.resolve().is_relative_to(self.scratch / "a copy"), file)
 
     def test_a_cmake_project_outside_finds_the_package(self):
         project = self.away / "project"

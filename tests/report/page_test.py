@@ -81,6 +81,8 @@ class Page(unittest.TestCase):
         return self.browser.texts(f"#panel-{panel} .row > :nth-child({column})")
 
     def view(self, panel):
+        # A picture that was made anew is drawn with the next frame.
+        self.browser.wait("return document.querySelector(arguments[0]).dataset.from !== undefined", f"#panel-{panel} canvas")
         return [float(x) for x in self.browser.run("const c = document.querySelector(arguments[0]).dataset; return [c.from, c.to]", f"#panel-{panel} canvas")]
 
 
