@@ -108,6 +108,20 @@ TEST(Exec, OnlyActiveLanesAreWritten) {
   EXPECT_EQ(b.v(0)[4], 0x303u);
 }
 
+// More sets of lanes than a wave keeps masks of, in turn and back.
+TEST(Exec, OfManySetsOfLanesEachIsTheRightOne) {
+  WaveBench b;
+  b.set_v(1, 1), b.set_v(2, 2);
+  for (const unsigned first : {0u, 1u, 2u, 3u, 4u, 5u, 0u, 5u, 1u, 4u, 6u, 2u, 6u, 0u}) {
+    const uint64_t exec = 0x8000000000000001u << first | 1ull << (first + 32);
+    b.set_v(0, 9);
+    b.set_exec(exec);
+    b.run("v_add_u32_e32 v0, v1, v2");
+    for (unsigned i = 0; i < 64; i++)
+      EXPECT_EQ(b.v(0)[i], (exec >> i & 1) ? 3u : 9u) << first << " " << i;
+  }
+}
+
 TEST(Operands, ScalarsAndLiteralsReachEveryLane) {
   WaveBench b;
   b.s(5) = 40;
