@@ -249,8 +249,9 @@ INLINE i32 delta_of(lanes_t w, u32 lane) { return (i32)read_lane(w.group, (u32)w
 INLINE i32 guess_stride(lanes_t w) {
   u64 others = w.mask & (w.mask - 1);
   if (others == 0) return 0;
-  u32 second = first_bit(others);
-  return delta_of(w, second) / (i32)(second - w.first);
+  u32 second = first_bit(others), gap = second - w.first;
+  i32 delta = delta_of(w, second);
+  return gap == 1 ? delta : delta / (i32)gap;
 }
 
 // How a set of addresses will be written. The same in every lane, but kept in vector registers:
@@ -724,5 +725,8 @@ ENTRY void __fade_rt_wave_end(control_t control, u32 wave, u32 kernel_index) {
                            FADE_RECORD_WAVE_END, 0));
 }
 
+#include "sets_of_lanes.h"
+
 #include "summary.h"
+
 #include "kept_classes.h"

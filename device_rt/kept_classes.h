@@ -49,7 +49,7 @@ ENTRY u32 __fade_rt_summary_shorter_key(u64 address, u32 slot, i32 key) {
   bool is_far = (u64)(w.delta + (1 << 30)) >> 31 != 0;
   bool is_odd = is_far || ((u32)address & in_size) != 0;
   // Along the lanes addresses go up or down, by a line or more.
-  i32 distance = distance_of(w);
+  i32 distance = distance_of(group, neighbor_of(w));
   u64 up = ballot(group, is_odd || (distance != 0 && distance <= key));
   u64 down = ballot(group, is_odd || (distance != 0 && distance >= -key));
   u32 bits = is_empty(up) || is_empty(down) ? (u32)__builtin_popcount((u32)key & ~in_size) : 0;
@@ -108,7 +108,7 @@ INLINE void keep(group_t group, table_t table, u64 address, u32 slot, u32 counte
     add_kept(group, table, counter, other_place, other_count, kept);
   }
   u32 said = counter;
-  if (HAS_HINTS && *kept.place == WAS_IRREGULAR) said |= MAY_BE_IRREGULAR;
+  if (*kept.place == WAS_IRREGULAR) said |= MAY_BE_IRREGULAR;
   u64 found = in_lds ? __fade_rt_summary_lds(table, address, slot, said)
                      : __fade_rt_summary(table, address, slot, said, key);
   u32 place = uniform((u32)found);

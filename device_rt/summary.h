@@ -145,7 +145,8 @@ INLINE u64 key_in_page(group_t group, table_t table, u64 address, u32 page_mask,
   u64 page = address & ~(u64)page_mask;
   u32 is_beyond = to_vector(ballot(group, page != first_lane64(group, page)) != 0 ? 1 : 0);
   *in_page = (is_beyond | is_parted(table, page)) - 1;
-  return key | ~(u64)(page_mask & *in_page);
+  // In halves: LLVM 19 takes the upper half of key | ~(u64)(page_mask & *in_page) for that of key.
+  return pair((u32)key | ~(page_mask & *in_page), ~0u);
 }
 
 // Instead of the place of a class in its table: the access has been counted, but where the next one
@@ -192,30 +193,53 @@ INLINE u32 classify(group_t group, table_t table, u64 address, u32 slot, u32 cou
 
 // ---- what has no class
 
-// How far a lane is from its neighbour, the active one before it, as analyzers see it: if others
-// between them are not active, the distance is that of one lane to the next. 0 for the first lane.
-INLINE i32 distance_of(lanes_t w) {
+// How far a lane is from its neighbour, the active one before it: 0 for the first lane.
+typedef struct {
+  u32 previous, gap; // the neighbour, and how many lanes it is away
+  i32 moved;
+} neighbor_t;
+INLINE neighbor_t neighbor_of(lanes_t w) {
   u64 below = (w.mask & ((1ul << w.lane) - 1)) | 1ul << w.first;
-  u32 previous = 63 - (u32)__builtin_clzl(below), gap = w.lane - previous;
-  i32 distance = (i32)w.delta - (i32)read_each(w.group, (u32)w.delta, previous);
-  if (!is_empty(ballot(w.group, gap > 1))) distance /= (i32)(gap | (at_most_one(gap) ^ 1));
-  return distance;
+  u32 previous = 63 - (u32)__builtin_clzl(below);
+  i32 moved = (i32)w.delta - (i32)read_each(w.group, (u32)w.delta, previous);
+  return (neighbor_t){previous, w.lane - previous, moved};
+}
+// The same as analyzers see it: if others between them are not active, the distance is that of one
+// lane to the next.
+INLINE i32 distance_of(group_t group, neighbor_t n) {
+  if (is_empty(ballot(group, n.gap > 1))) return n.moved;
+  return n.moved / (i32)(n.gap | (at_most_one(n.gap) ^ 1));
+}
+// Whether no distance can be that of three quarters of these lanes, found without divisions: then
+// at least so many would have that of their neighbour. `lanes`: all but the first.
+INLINE bool is_uneven(group_t group, neighbor_t n, u64 lanes) {
+  float distance = (float)n.moved * reciprocal(n.gap + (at_most_one(n.gap) ^ 1));
+  float before = as_float(read_each(group, as_uint(distance), n.previous));
+  // Rounded, and not yet to whole numbers, of which 0 is that of all between -1 and 1.
+  float apart = __builtin_fabsf(distance - before);
+  bool may_be_same = apart <= __builtin_fabsf(distance) * 0x1p-18f + 2.001f;
+  u32 all = (u32)__builtin_popcountl(lanes);
+  u32 same = (u32)__builtin_popcountl(ballot(group, may_be_same) & lanes);
+  return same + 1 + all / 4 * 2 < all;
 }
 
-// The largest value of these lanes, less one; 0 if there is none.
-INLINE u32 most_beyond_one(group_t group, u32 v, u64 lanes) {
-  u32 most = 0;
-  while (!is_empty(ballot(group, v > most + 1) & lanes)) ++most;
-  return most;
+// How many cache lines the lanes need. Where each lane is behind the one before it, or each in
+// front of it, lines are new where they are not those of the neighbour.
+INLINE u32 lines_of(group_t group, u64 address, u32 shift, i32 moved) {
+  u32 line = (u32)(address >> shift), before = (u32)((address - (u64)(i64)moved) >> shift);
+  if (!is_empty(ballot(group, moved > 0)) && !is_empty(ballot(group, moved < 0)))
+    return distinct(group, line);
+  return (u32)__builtin_popcountl(ballot(group, line != before)) + 1;
 }
 
 // Byte i of `bytes` is added to counter i, each by another lane.
 INLINE void add_sums(group_t group, __global fade_sums *sums, u64 bytes) {
-  u32 lanes = (u32)__builtin_popcountl(lanes_of(group));
-  for (u32 i = rank_below(lanes_of(group)); i < 6; i += lanes) {
-    u32 n = (u32)(bytes >> i * 8) & 255;
-    if (n != 0) count64((__global u64 *)sums + i, n);
-  }
+  u32 lanes = (u32)__builtin_popcountl(lanes_of(group)), i = rank_below(lanes_of(group));
+  do {
+    u32 n = (u32)(bytes >> (i * 8 & 63)) & 255;
+    if (i < 6 && n != 0) count64((__global u64 *)sums + i, n);
+    i += lanes;
+  } while (!is_empty(ballot(group, i < 6)));
 }
 
 // Where the sums of a site and stride are, from the table on: 0 if there is no room. By one lane.
@@ -253,36 +277,35 @@ INLINE u32 sum_irregular(group_t group, table_t table, u64 address, u32 slot, u3
                 (summary->site_count + summary->slot_mask + 1) * (u32)sizeof(fade_class);
   u32 of_site = sums_at + site_at(slot) * (u32)sizeof(fade_sums), to = of_site;
   // Where most of the distances are the same, but not all, a record tells what the stride is.
-  u32 distance = (u32)distance_of(w);
-  u32 stride = to_vector(read_lane(group, distance, 63 - (u32)__builtin_clzl(w.mask)));
+  neighbor_t neighbor = neighbor_of(w);
   u64 pairs = w.mask & (w.mask - 1);
-  if (is_empty(ballot(group, distance != stride) & pairs)) {
-    u32 by_stride = sums_at + summary->site_count * (u32)sizeof(fade_sums);
-    if (is_leader(group)) to = sums_with_stride(table, by_stride, slot, stride);
-    to = to_vector(first_lane(group, to));
-    if (is_so(to == 0)) return 0;
-  } else if (is_frequent(group, distance, pairs)) {
-    return 0;
+  if (!is_uneven(group, neighbor, pairs)) {
+    u32 distance = (u32)distance_of(group, neighbor);
+    u32 stride = to_vector(read_lane(group, distance, 63 - (u32)__builtin_clzl(w.mask)));
+    if (is_empty(ballot(group, distance != stride) & pairs)) {
+      u32 by_stride = sums_at + summary->site_count * (u32)sizeof(fade_sums);
+      if (is_leader(group)) to = sums_with_stride(table, by_stride, slot, stride);
+      to = to_vector(first_lane(group, to));
+      if (is_so(to == 0)) return 0;
+    } else if (is_frequent(group, distance, pairs)) {
+      return 0;
+    }
   }
-  u32 lanes = to_vector((u32)__builtin_popcountl(w.mask)), place = (u32)(address >> unit), badness;
+  u32 lanes = to_vector((u32)__builtin_popcountl(w.mask)), badness;
   u64 sums = 1 | lanes << 8;
   if (in_lds) {
     u32 bank_shift = uniform(how >> 8);
-    turns_t turns = turns_of(group, place, bank_shift);
-    u64 together = bank_shift < 6 ? 0xffffffff : ~0ul;
-    u32 conflicts = most_beyond_one(group, turns.turns, together);
-    if (wave_size() == 64) conflicts += most_beyond_one(group, turns.turns, ~together);
-    badness = to_vector(conflicts);
+    turns_t turns = turns_of(group, (u32)address >> unit, bank_shift);
+    badness = to_vector(most_turns(group, turns.turns, bank_shift));
     if (is_so(is_atomic != 0)) {
       u32 values = turns.values;
-      if (wave_size() == 64 || is_so(size != 4)) values = distinct(group, (u32)address);
-      u32 one_by_one = most_beyond_one(group, turns.lanes, together);
-      if (wave_size() == 64) one_by_one += most_beyond_one(group, turns.lanes, ~together);
+      if (is_so(size != 4)) values = distinct(group, (u32)address);
+      u32 one_by_one = most_turns(group, turns.lanes, bank_shift);
       sums |= (u64)(lanes - to_vector(values)) << 40 | (u64)(to_vector(one_by_one) - badness) << 16;
     }
   } else {
     u32 needed = (lanes * size + (1u << unit) - 1) >> unit;
-    u32 used = to_vector(distinct(group, place));
+    u32 used = to_vector(lines_of(group, address, unit, neighbor.moved));
     badness = used > needed ? used - needed : 0;
     sums |= (u64)needed << 16 | (u64)used << 24;
   }
@@ -337,22 +360,21 @@ INLINE void count_own(table_t table, u32 slot, u32 counter, u32 accesses) {
   if (accesses != 0) count32((__global u32 *)(table + counter), 1);
 }
 
-// Any access. `key`: the bits of the first address that matter; accesses: 1 to global memory, 0 to
-// LDS. Returns what classify() does.
-INLINE u32 add_up(group_t group, table_t table, u64 address, u32 slot, u32 counter, u64 key,
+// Of a flat address the upper half says where it leads.
+INLINE u64 extended_key(i32 bits, bool flat) {
+  return flat ? (u32)bits | 0xffffffff00000000ul : (u64)(i64)bits;
+}
+// Any access. `key_bits`: the bits of the first address that matter; accesses: 1 to global memory,
+// 0 to LDS. Returns what classify() does.
+INLINE u32 add_up(group_t group, table_t table, u64 address, u32 slot, u32 counter, i32 key_bits,
                   u32 accesses, bool flat) {
-  bool was_irregular = false;
-  if (HAS_HINTS) {
-    was_irregular = (first_lane(group, counter) & MAY_BE_IRREGULAR) != 0;
-    counter &= ~MAY_BE_IRREGULAR;
-  }
-  if (!was_irregular) {
+  u32 may_be_irregular = first_lane(group, counter) & MAY_BE_IRREGULAR;
+  if (may_be_irregular == 0) {
     own_class_t own = load_own_class(table, uniform(slot) & FADE_SLOT_MASK);
     u32 lane = lane_id(), first = first_lane(group, lane);
-    // Where everything is recorded there is none. Not asked of accesses to global memory, where
-    // that would take 8 bytes of stack on gfx9 (LLVM 19); of flat ones it saves as many.
-    const bool in_global = accesses != 0 && !flat;
-    if ((in_global || LIKELY(own.mask != 0)) &&
+    u64 key = extended_key((i32)uniform((u32)key_bits), flat);
+    // Where everything is recorded there is none.
+    if (LIKELY(own.mask != 0) &&
         (HAS_OWN_TILES ? is_own_line_or_tile(group, own, address, key, lane, first, flat)
                        : is_own_class(group, own, address, key, lane, first, flat))) {
       if (lane == first) count_own(table, slot & FADE_SLOT_MASK, counter, accesses);
@@ -368,17 +390,23 @@ INLINE u32 add_up(group_t group, table_t table, u64 address, u32 slot, u32 count
   // The wave has been announced then.
   u32 wave = ((u32)(u64)table + counter - head.s2) / 4;
   if (records_only == 0 || !record_line(group, control, address, slot, wave)) {
-    forget_scalars(); // a slot that another wave has filled is seen the next time
     // Scalar registers are few from here on. Without: 8 bytes of stack (LLVM 19).
     table += divergent_zero();
-    key = (u64)to_vector((u32)(key >> 32)) << 32 | to_vector((u32)key);
+    HIDE_DIVERGENT(counter);
+    bool was_irregular = is_so((counter & MAY_BE_IRREGULAR) != 0);
+    counter &= ~MAY_BE_IRREGULAR;
+    HIDE_DIVERGENT(key_bits);
+    u64 key = extended_key(key_bits, flat);
     if (is_so((summary_of(table)->flags & FADE_SUMMARY_STREAM) == 0)) {
-      if (!was_irregular && (!flat || is_empty(lanes_apart(group, address))))
+      if (!was_irregular && (!flat || is_empty(lanes_apart(group, address)))) {
+        forget_scalars(); // a slot that another wave has filled is seen the next time
         place = classify(group, table, address, slot, counter, key, accesses);
-      if (!flat && is_so(place == 0))
+      }
+      if (!flat && is_so(place == 0)) {
         place = sum_irregular(group, table, address, slot, counter, accesses == 0);
-      // Its class found no room, and would find none the next time.
-      if (HAS_HINTS && !was_irregular && place == NOT_TO_BE_KEPT) place = WAS_IRREGULAR;
+        // Its class found no room, and would find none the next time.
+        if (!was_irregular && place == NOT_TO_BE_KEPT) place = WAS_IRREGULAR;
+      }
     }
     if (is_so(place == 0 || place == WORST)) {
       record_unsummed(group, table, address, slot, counter, accesses, flat);
@@ -391,8 +419,7 @@ INLINE u32 add_up(group_t group, table_t table, u64 address, u32 slot, u32 count
 // These return the place of the class that was found, and which lanes they took for a group.
 ENTRY u64 __fade_rt_summary(table_t table, u64 address, u32 slot, u32 counter, i32 key) {
   group_t group = enter(slot);
-  u32 place = add_up(group, uniform_table(table), address, slot, counter,
-                     (u64)(i64)(i32)uniform((u32)key), 1, false);
+  u32 place = add_up(group, uniform_table(table), address, slot, counter, key, 1, false);
   leave(group);
   return with_lanes(group, place);
 }
@@ -413,8 +440,7 @@ ENTRY void __fade_rt_summary_flat(table_t table, u64 address, u32 slot, u32 coun
   bool leaves = is_private(address);
   group_t group = part_of(all, leaves);
   if (!leaves)
-    add_up(group, uniform_table(table), flat_address(address), slot, counter,
-           uniform((u32)key) | 0xffffffff00000000ul, 1, true);
+    add_up(group, uniform_table(table), flat_address(address), slot, counter, key, 1, true);
   leave(all);
 }
 

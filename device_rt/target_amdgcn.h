@@ -5,8 +5,8 @@
 // for them here. Uniform values live in scalar registers if the compiler can prove it, and some of
 // what follows is there to tell it so, or to keep it from finding out.
 #define LANES_WRITE_TOGETHER 0
-#define HAS_HINTS 0     // of what an access was the last time
 #define HAS_OWN_TILES 1 // in the slots of sites
+#define BITS_AT_ONCE 4  // of a value, in a round of other_values()
 #define SHORTENS_KEYS 1 // see __fade_rt_summary_shorter_key()
 
 // ---- hooks
@@ -19,6 +19,8 @@ u32 __fade_hook_place(void); // number of a part of the GPU, like a compute unit
 // Whether the L2 can keep what is stored to host memory, if the store does not say that it must
 // not.
 __attribute__((const)) u32 __fade_hook_l2_keeps_host_memory(void);
+// Whether permutations reach over the halves of a wave of 64 lanes.
+__attribute__((const)) u32 __fade_hook_permutes_whole_waves(void);
 void __fade_hook_wait_for_stores(void);
 
 INLINE u32 wave_size(void) { return __fade_hook_wave_size(); }
@@ -304,64 +306,17 @@ INLINE u64 lanes_found(group_t group, u64 v) {
 }
 INLINE void forget_scalars(void) { __builtin_amdgcn_s_dcache_inv(); }
 
-// ---- sets of values, one of each lane
-
-// That of another lane, for each. Permutations do not reach over the halves of a wave of 64 lanes
-// everywhere: there may be one lane that wants to, the first of the upper half.
+// That of another lane, for each. Where permutations do not reach over the halves of a wave there
+// may be one lane that wants to, the first of the upper half.
 INLINE u32 read_each(group_t group, u32 v, u32 lane) {
   u32 result = (u32)__builtin_amdgcn_ds_bpermute((i32)(lane * 4), (i32)v);
-  if (wave_size() == 64) {
+  if (wave_size() == 64 && __fade_hook_permutes_whole_waves() == 0) {
     u32 lower = (u32)lanes_of(group) | 1;
     u32 last = read_lane(group, v, 31 - (u32)__builtin_clz(lower));
     if (lane_id() >= 32 && lane < 32) result = last;
   }
   return result;
 }
-// Whether at least three quarters of these lanes have the same value. Those of the others do not
-// matter.
-INLINE bool is_frequent(group_t group, u32 v, u64 lanes) {
-  u32 wanted = to_vector((u32)__builtin_popcountl(lanes) * 3), same, left;
-  do {
-    u64 with = ballot(group, v == read_lane(group, v, (u32)__builtin_ctzl(lanes))) & lanes;
-    same = to_vector((u32)__builtin_popcountl(with)) * 4;
-    lanes &= ~with;
-    left = to_vector((u32)__builtin_popcountl(lanes)) * 4;
-  } while (is_so(same < wanted && left >= wanted));
-  return is_so(same >= wanted);
-}
-INLINE u32 distinct(group_t group, u32 v) {
-  u64 left = lanes_of(group);
-  u32 n = 0;
-  do {
-    left &= ~ballot(group, v == read_lane(group, v, (u32)__builtin_ctzl(left)));
-    ++n;
-  } while (!is_empty(left));
-  return n;
-}
-// Of dwords in LDS, 16 bits: how many distinct ones there are in the bank of this one, and how many
-// lanes want one there, of those that are served together (32, with 64 banks all), and how many
-// there are in all, those of both halves.
-typedef struct {
-  u32 turns, lanes, values;
-} turns_t;
-INLINE turns_t turns_of(group_t group, u32 dword, u32 bank_shift) {
-  u32 mask = (1u << bank_shift) - 1;
-  if (wave_size() == 64 && bank_shift < 6) {
-    dword |= lane_id() >> 5 << 31;
-    mask |= 1u << 31;
-  }
-  u64 left = lanes_of(group);
-  turns_t n = {0, 0, 0};
-  do {
-    u32 one = read_lane(group, dword, (u32)__builtin_ctzl(left));
-    u64 met = ballot(group, dword == one);
-    bool is_same_bank = ((dword ^ one) & mask) == 0;
-    left &= ~met;
-    n.turns += is_same_bank;
-    n.lanes += is_same_bank ? (u32)__builtin_popcountl(met) : 0;
-    ++n.values;
-  } while (!is_empty(left));
-  return n;
-}
+INLINE float reciprocal(u32 v) { return __builtin_amdgcn_rcpf((float)v); }
 // From a cache that may have an older state of it.
 INLINE u32 look_at(__global u32 *where) { return *(CONFIG_SPACE const u32 *)(u64)where; }

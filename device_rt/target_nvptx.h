@@ -3,8 +3,8 @@
 // Lanes run on their own and need not come together again by themselves: a group is the set of
 // lanes that entered together, and whatever they do as a group names it.
 #define LANES_WRITE_TOGETHER 1
-#define HAS_HINTS 1     // of what an access was the last time
 #define HAS_OWN_TILES 0 // in the slots of sites
+#define BITS_AT_ONCE 2  // of a value, in a round of other_values(): more take registers
 #define SHORTENS_KEYS 0 // see __fade_rt_summary_shorter_key(); two classes are kept instead
 
 INLINE u32 wave_size(void) { return 32; }
@@ -264,57 +264,12 @@ INLINE u64 lanes_found(group_t group, u64 v) {
 }
 INLINE void forget_scalars(void) {}
 
-// ---- sets of values, one of each lane
-//
-// By ballots, one for each bit: match.any takes its time for each distinct value.
-
 // That of another lane, for each.
 INLINE u32 read_each(group_t group, u32 v, u32 lane) { return read_lane(group, v, lane); }
-// Of `lanes`, those for which bits first to end - 1 are the same.
-INLINE u32 same_bits(group_t group, u32 v, u32 first, u32 end, u32 lanes) {
-  for (u32 i = first; i < end; ++i) {
-    u32 bit = v >> i & 1;
-    lanes &= (u32)ballot(group, bit != 0) ^ (bit - 1);
-  }
-  return lanes;
-}
-// The same for all bits. The upper ones mostly are.
-INLINE u32 same_values(group_t group, u32 v, u32 lanes) {
-  u32 differs = v ^ first_lane(group, v);
-  lanes = same_bits(group, v, 0, 8, lanes);
-  if (ballot(group, differs >> 8 != 0) != 0) lanes = same_bits(group, v, 8, 16, lanes);
-  if (ballot(group, differs >> 16 != 0) != 0) lanes = same_bits(group, v, 16, 32, lanes);
-  return lanes;
-}
-// Whether at least three quarters of these lanes have the same value. Those of the others do not
-// matter. Then at least so many are equal to the one before.
-INLINE bool is_frequent(group_t group, u32 v, u64 lanes) {
-  u32 all = (u32)__builtin_popcount((u32)lanes), below = (u32)__nvvm_read_ptx_sreg_lanemask_lt();
-  u32 before = read_lane(group, v, 31 - (u32)__builtin_clz(((u32)lanes & below) | 1));
-  u32 pairs = (u32)ballot(group, v == before && ((u32)lanes & below) != 0) & (u32)lanes;
-  if ((u32)__builtin_popcount(pairs) + 1 + all / 4 * 2 < all) return false;
-  u32 same = same_values(group, v, (u32)lanes);
-  return ballot(group, (u32)__builtin_popcount(same) * 4 >= all * 3) != 0;
-}
-// Lanes that have no other one with the same value before them.
-INLINE u32 firsts(group_t group, u32 same) {
-  return (u32)ballot(group, (same & (u32)__nvvm_read_ptx_sreg_lanemask_lt()) == 0);
-}
-INLINE u32 distinct(group_t group, u32 v) {
-  return (u32)__builtin_popcount(firsts(group, same_values(group, v, group.lanes)));
-}
-// Of dwords in LDS, 16 bits: how many distinct ones there are in the bank of this one, and how many
-// lanes want one there, of those that are served together, and how many there are in all.
-typedef struct {
-  u32 turns, lanes, values;
-} turns_t;
-INLINE turns_t turns_of(group_t group, u32 dword, u32 bank_shift) {
-  u32 bank = same_bits(group, dword, 0, 4, group.lanes);
-  if (bank_shift > 4) bank = same_bits(group, dword, 4, 5, bank);
-  if (bank_shift > 5) bank = same_bits(group, dword, 5, 6, bank);
-  u32 values = firsts(group, same_values(group, dword >> 4, bank));
-  return (turns_t){(u32)__builtin_popcount(bank & values), (u32)__builtin_popcount(bank),
-                   (u32)__builtin_popcount(values)};
+INLINE float reciprocal(u32 v) {
+  float result;
+  __asm__("rcp.approx.f32 %0, %1;" : "=f"(result) : "f"((float)v));
+  return result;
 }
 // From a cache that may have an older state of it.
 INLINE u32 look_at(__global u32 *where) {

@@ -119,6 +119,7 @@ Value *hookValue(IRBuilder<> &builder, StringRef hook, StringRef processor, unsi
   }
   if (hook == "xcc_id" && hasXcc(processor))
     return builder.CreateAnd(readRegister(builder, xcc_id), 0xf);
+  if (hook == "permutes_whole_waves") return builder.getInt32(major == 9);
   if (hook == "l2_keeps_host_memory") return builder.getInt32(l2KeepsHostMemory(processor));
   return builder.getInt32(0);
 }

@@ -94,6 +94,45 @@ void measureMatmul(const std::string &arch, const std::string &kernel, uint32_t 
   std::printf("\n");
 }
 
+// Kernels whose lanes go anywhere: n work-items, and data of a length that grows with them.
+Launch irregularCase(const std::string &kernel, uint32_t n, Data &data, Arguments &arguments) {
+  constexpr uint32_t rounds = 16;
+  if (kernel == "spmv") {
+    std::vector<int> rows{0};
+    for (const int length : random<int>(n, 18, 5)) rows.push_back(rows.back() + length);
+    const auto entries = static_cast<std::size_t>(rows.back());
+    arguments.add(data.add(rows)).add(data.add(random<int>(entries, n, 6)));
+    arguments.add(data.add(counted<float>(entries))).add(data.add(counted<float>(n)));
+    arguments.add(data.add(zeros<float>(n))).add<int>(static_cast<int>(n));
+  } else {
+    const bool is_gather = kernel == "gather";
+    arguments.add(data.add(random<int>(std::size_t{n} * rounds, is_gather ? n : 1u << 30, 7)));
+    if (is_gather) arguments.add(data.add(counted<float>(n)));
+    arguments.add(data.add(zeros<float>(is_gather ? n : 256)));
+    arguments.add<int>(static_cast<int>(n)).add<int>(rounds);
+  }
+  return {kernel, {n, 1, 1}, {256, 1, 1}};
+}
+
+void measureIrregular(const std::string &arch, const std::string &kernel, uint32_t n) {
+  std::printf("| %s | %s | %u |", arch.c_str(), kernel.c_str(), n);
+  std::size_t left = 0;
+  for (const std::string mode : {"accesses", "summary"}) {
+    Session session(arch, KERNELS_DIR "/irregular-" + arch + "-" + mode + ".hsaco", 1);
+    Data data(session.device());
+    Arguments arguments;
+    const Launch launch = irregularCase(kernel, n, data, arguments);
+    const auto original = instructions(session.runOriginal(launch, arguments).stats);
+    Stream stream;
+    stream.capacity = 1 << 28;
+    stream.irregular = FADE_IRREGULAR(arch == "gfx90a" ? 6 : 7, 5); // as libfade says it
+    const Recorded twin = session.runTwin(launch, arguments, stream);
+    left = twin.bytes.size();
+    std::printf(" %.2f |", double(instructions(twin.stats)) / double(original));
+  }
+  std::printf(" %zu |\n", left);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -119,5 +158,13 @@ int main(int argc, char **argv) {
     for (const char *arch : {"gfx90a", "gfx1030"})
       for (const char *kernel : {"naive_matmul", "matmul"})
         for (const uint32_t n : {16u, 32u, 64u, 128u}) measureMatmul(arch, kernel, n);
+  }
+  if (wanted("irregular")) {
+    std::printf(
+        "\n| architecture | kernel | work-items | `accesses` | `summary` | bytes left in the "
+        "ring |\n|---|---|---|---|---|---|\n");
+    for (const char *arch : {"gfx90a", "gfx1030"})
+      for (const char *kernel : {"spmv", "gather", "histogram"})
+        for (const uint32_t n : {256u, 1024u, 4096u, 16384u}) measureIrregular(arch, kernel, n);
   }
 }

@@ -48,6 +48,25 @@ KERNEL gather(const int *where, int *out) {
   out[where[i]] = 1;
 }
 
+KERNEL gather_in_a_loop(const int *where, const int *in, int *out, int n) {
+  int i = globalId(), v = 0;
+#pragma unroll 1
+  for (int k = 0; k < n; ++k)
+    v += in[where[i + k * 256]];
+  if (v == 0x12345678)
+    out[i] = v;
+}
+
+KERNEL bins_in_a_loop(const int *where, int *out, int n) {
+  __shared__ int bins[256];
+  int i = globalId();
+#pragma unroll 1
+  for (int k = 0; k < n; ++k)
+    atomicAdd(&bins[where[i + k * 256] & 255], 1);
+  if (bins[threadIdx.x] == 0x12345678)
+    out[i] = 1;
+}
+
 KERNEL some_lanes_gather(const int *where, int *out, int n) {
   int i = globalId();
   if ((i * 7) % 64 < n)
