@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 namespace fade {
@@ -176,6 +178,39 @@ std::optional<hsa_queue_t *> makeInterceptQueue(const QueueServices &services, c
   return queue;
 }
 
+/// The runtime has one cooperative queue for each agent, which all get who ask for one. It cannot
+/// be watched twice, so threads make it one after the other. No lock is held meanwhile.
+class CooperativeTurn {
+public:
+  explicit CooperativeTurn(const Agent *agent) : agent_(agent) {
+    std::unique_lock lock(turns().mutex);
+    turns().ended.wait(lock, [&] { return !turns().agents.contains(agent); });
+    turns().agents.insert(agent);
+  }
+  ~CooperativeTurn() {
+    {
+      const std::lock_guard lock(turns().mutex);
+      turns().agents.erase(agent_);
+    }
+    turns().ended.notify_all();
+  }
+  CooperativeTurn(const CooperativeTurn &) = delete;
+  CooperativeTurn &operator=(const CooperativeTurn &) = delete;
+
+private:
+  struct Turns {
+    std::mutex mutex;
+    std::condition_variable ended;
+    std::set<const Agent *> agents; // whose queue is being made
+  };
+  static Turns &turns() {
+    static auto *turns = new Turns; // outlives the application's threads
+    return *turns;
+  }
+
+  const Agent *agent_;
+};
+
 const Agent *gpuOf(const Agents &agents, hsa_agent_t agent) {
   const Agent *known = agents.find(agent);
   return known && known->is_gpu ? known : nullptr;
@@ -202,12 +237,9 @@ std::optional<hsa_queue_t *> makeWatched(const QueueServices &services, const Qu
     if (!agent) return std::nullopt;
     if (services.keeps_other_tools)
       if (hsa_queue_t *queue = adopt(services, *agent, request, next)) return queue;
-    // The runtime has one cooperative queue for each agent, which all get who ask for one. It
-    // cannot be watched twice.
-    static auto *cooperative_mutex = new std::mutex;
-    std::unique_lock lock(*cooperative_mutex, std::defer_lock);
+    std::optional<CooperativeTurn> turn;
     if (request.type == HSA_QUEUE_TYPE_COOPERATIVE) {
-      lock.lock();
+      turn.emplace(agent);
       if (hsa_queue_t *there = queues().shareCooperative(agent)) return there;
     }
     return makeInterceptQueue(services, *agent, request);
