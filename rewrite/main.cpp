@@ -53,6 +53,15 @@ fade::Status writeFile(const fs::path &path, const std::vector<uint8_t> &bytes) 
   return fade::Error::of(fmt::format("cannot write {}: {}", path.string(), error.message()));
 }
 
+/// What files made of this one are called after: `libfoo.member` for libfoo.a(member.o).
+std::string stemOf(const std::string &file) {
+  const std::size_t member = file.ends_with(')') ? file.rfind('(') : std::string::npos;
+  if (member == std::string::npos) return fs::path(file).stem().string();
+  const fs::path name = file.substr(member + 1, file.size() - member - 2);
+  return fmt::format("{}.{}", fs::path(file.substr(0, member)).stem().string(),
+                     name.stem().string());
+}
+
 /// Kernels that are no twins.
 bool isOriginal(const std::string &name) { return !name.starts_with(FADE_CLONE_PREFIX); }
 
@@ -132,8 +141,7 @@ int rewriteAll(uint32_t what, const std::string &input, const fs::path &folder,
     if (!result) return refuse(result.error()), true;
     std::size_t done = 0;
     for (const KernelOutcome &kernel : result->kernels) done += kernel.refusal.empty();
-    std::string name =
-        fmt::format("{}.{}", fs::path(found.file).stem().string(), found.target.processor);
+    std::string name = fmt::format("{}.{}", stemOf(found.file), found.target.processor);
     if (const int n = names[name]++; n != 0) name += fmt::format(".{}", n);
     const fs::path output = folder / (name + ".hsaco");
     found_any |= !result->kernels.empty();

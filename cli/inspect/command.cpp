@@ -178,7 +178,7 @@ CLI::App *addInspectCommand(CLI::App &app, InspectOptions &options) {
   CLI::App *command =
       app.add_subcommand("inspect", "show the GPU code in files, directories and processes");
   command->add_option("path", options.paths,
-                      "code object, bundle, executable, library, or a directory to search");
+                      "code object, bundle, executable, library (.so or .a), or a directory");
   command->add_option("-k,--kernels", options.kernels,
                       "regular expression on kernel names, mangled or demangled");
   command->add_option("-t,--target", options.target,

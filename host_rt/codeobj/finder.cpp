@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -16,6 +17,46 @@ namespace fs = std::filesystem;
 /// Sections in which compilers put bundles.
 constexpr std::string_view kBundleSections[] = {".hip_fatbin", "__CLANG_OFFLOAD_BUNDLE__"};
 
+/// Static libraries. Sizes and names are text, padded with blanks.
+constexpr std::string_view kArchive = "!<arch>\n", kThinArchive = "!<thin>\n";
+constexpr std::string_view kLongNames = "//";
+struct MemberHeader {
+  char name[16], date[12], owner[6], group[6], mode[8], size[10], end[2];
+};
+static_assert(sizeof(MemberHeader) == 60);
+
+std::optional<uint64_t> numberIn(std::string_view text) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() ||
+      std::string_view(end, text.data() + text.size()).find_first_not_of(' ') !=
+          std::string_view::npos)
+    return std::nullopt;
+  return number;
+}
+std::string_view withoutPadding(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(std::string_view(" \0", 2)) + 1);
+}
+/// As in the symbol that a linker's map shows: short names end with a slash, long ones are in a
+/// member of their own (GNU) or in front of the contents (BSD), which get shorter then.
+std::string memberName(std::string_view field, std::string_view long_names, ByteView &contents) {
+  field = withoutPadding(field);
+  if (field.starts_with("#1/")) {
+    const auto length = numberIn(field.substr(3));
+    if (!length || *length > contents.size()) return std::string(field);
+    const std::string_view name = asText(contents.first(*length));
+    contents = contents.subspan(*length);
+    return std::string(withoutPadding(name));
+  }
+  if (field.size() > 1 && field.starts_with('/')) {
+    const auto at = numberIn(field.substr(1));
+    if (!at || *at >= long_names.size()) return std::string(field);
+    const std::string_view name = long_names.substr(*at, kLongestString);
+    return std::string(name.substr(0, name.find_first_of("/\n")));
+  }
+  return std::string(field.substr(0, field.find('/', 1)));
+}
+
 /// One search. Every function returns false once the caller has seen enough.
 class Search {
 public:
@@ -26,6 +67,9 @@ public:
     if (CodeObject::looksLike(bytes)) return code(blob, blob.name(), "", 0, false);
     if (Bundle::looksLike(bytes)) return bundles(blob, 0);
     if (Elf::looksLike(bytes)) return hostFile(blob);
+    if (asText(bytes).starts_with(kArchive)) return archive(blob);
+    if (asText(bytes).starts_with(kThinArchive))
+      report({blob.name(), "", 0, "a thin archive, whose members are files of their own"});
     return true;
   }
 
@@ -69,6 +113,32 @@ private:
         report(contents.error());
       else if (!bundles(blob.slice(*contents, blob.name()), section.offset))
         return false;
+    }
+    return true;
+  }
+
+  bool archive(const Blob &where) {
+    const ByteView bytes = where.bytes();
+    std::string_view long_names;
+    for (uint64_t at = kArchive.size(); at < bytes.size();) {
+      const auto header = read<MemberHeader>(bytes, at);
+      const auto size = header ? numberIn({header->size, sizeof header->size}) : std::nullopt;
+      auto contents = size ? part(bytes, at + sizeof *header, *size) : std::nullopt;
+      if (!contents || std::string_view(header->end, 2) != "`\n") {
+        report({where.name(), "", at, "the archive is damaged or was cut off here"});
+        return true;
+      }
+      at += sizeof *header + *size + *size % 2;
+      const std::string_view field(header->name, sizeof header->name);
+      if (withoutPadding(field) == kLongNames) {
+        long_names = asText(*contents);
+        continue;
+      }
+      const std::string name = memberName(field, long_names, *contents);
+      // An archive in an archive is not looked into.
+      if (CodeObject::looksLike(*contents) || Elf::looksLike(*contents) ||
+          Bundle::looksLike(*contents))
+        if (!blob(where.slice(*contents, fmt::format("{}({})", where.name(), name)))) return false;
     }
     return true;
   }

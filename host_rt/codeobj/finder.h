@@ -1,5 +1,6 @@
 // Finds AMD GPU code wherever it is: a code object, a bundle, an executable or library with fat
-// binaries inside, a directory tree (a Triton cache, a kernel cache), a process, a buffer.
+// binaries inside, a static library of such, a directory tree (a Triton cache, a kernel cache), a
+// process, a buffer.
 #pragma once
 
 #include "codeobj/bundle.h"
@@ -12,9 +13,9 @@ namespace fade::codeobj {
 
 /// A code object that was found and not yet opened.
 struct FoundCode {
-  std::string file;
+  std::string file;         ///< of a member of a static library: libfoo.a(member.o)
   std::string bundle_entry; ///< id in its bundle; empty for a code object that stands alone
-  uint64_t offset = 0;      ///< in the file; of the bundle, if that is compressed
+  uint64_t offset = 0;      ///< in the file or member; of the bundle, if that is compressed
   bool compressed = false;
   Target target; ///< from the ELF header
   Blob blob;

@@ -105,6 +105,46 @@ TEST(Finder, WalksADirectoryTreeLikeATritonCache) {
   EXPECT_TRUE(found.errors.empty());
 }
 
+std::string member(std::string name, std::string_view contents) {
+  std::string out =
+      fmt::format("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", name, 0, 0, 0, 100644, contents.size());
+  out += contents;
+  if (contents.size() % 2 != 0) out += '\n';
+  return out;
+}
+
+// As ar and llvm-ar write them: names that are short, long (GNU), or in front (BSD).
+TEST(Finder, ReadsTheMembersOfAStaticLibrary) {
+  const auto mapped = Blob::mapFile(testing::sample("arguments-gfx90a-v5"));
+  ASSERT_TRUE(mapped);
+  const std::string code(asText(mapped->bytes()));
+  const std::string path = temporary_file("libcode.a");
+  const std::string whole =
+      "!<arch>\n" + member("/", "index") + member("//", "a_rather_long_name_of_a_member.o/\n") +
+      member("/0", code + "\n") + member("text.txt/", "hello") + member("short.o/", code) +
+      member("#1/12", std::string("../bsd.o\0\0\0\0", 12) + code);
+  testing::write_file(path, asBytes(whole));
+  Found found = find_in(path);
+  EXPECT_TRUE(found.errors.empty()) << found.errors.at(0);
+  ASSERT_EQ(found.codes.size(), 3u);
+  EXPECT_EQ(found.codes[0].file, path + "(a_rather_long_name_of_a_member.o)");
+  EXPECT_EQ(found.codes[1].file, path + "(short.o)");
+  EXPECT_EQ(found.codes[2].file, path + "(../bsd.o)");
+  for (const FoundCode &one : found.codes) EXPECT_TRUE(one.open());
+
+  // What is there before the end is read, and the rest named.
+  testing::write_file(path, asBytes(whole).first(whole.size() - 1));
+  found = find_in(path);
+  EXPECT_EQ(found.codes.size(), 2u);
+  ASSERT_EQ(found.errors.size(), 1u);
+  EXPECT_NE(found.errors[0].find("the archive is damaged or was cut off here"), std::string::npos)
+      << found.errors[0];
+  testing::write_file(path, asBytes("!<thin>\n"));
+  found = find_in(path);
+  ASSERT_EQ(found.errors.size(), 1u);
+  EXPECT_EQ(found.errors[0], path + ": a thin archive, whose members are files of their own");
+}
+
 TEST(Finder, EndsInADirectoryWithLoopsAndReadsALinkedFileOnce) {
   fs::path root = temporary_file("tree");
   fs::create_directories(root / "deep" / "deeper");
