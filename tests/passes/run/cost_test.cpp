@@ -160,7 +160,7 @@ TEST_P(CostLimits, AccessInALoopThatIsAddedUpTakesAtMost25Instructions) {
 
 // Lanes that go anywhere: what they cost is worked out by the wave, whatever the number of distinct
 // lines or banks.
-TEST_P(CostLimits, IrregularAccessInALoopThatIsAddedUpTakesAtMost500Instructions) {
+TEST_P(CostLimits, IrregularAccessInALoopThatIsAddedUpTakesAtMost600Instructions) {
   for (const std::string kernel : {"gather_in_a_loop", "bins_in_a_loop"}) {
     uint64_t instructions[2];
     for (const int times : {4, 36}) {
@@ -184,12 +184,12 @@ TEST_P(CostLimits, IrregularAccessInALoopThatIsAddedUpTakesAtMost500Instructions
     const double each =
         double(instructions[1] - instructions[0]) / (32.0 * items / GetParam().lanes);
     std::cout << kernel << ": " << each << " instructions per iteration\n";
-    EXPECT_LE(each, 500) << kernel;
+    EXPECT_LE(each, 600) << kernel;
   }
 }
 
 // The same twin if everything is recorded.
-TEST_P(CostLimits, AccessOfATwinThatCouldAddUpTakesAtMost145InstructionsToRecord) {
+TEST_P(CostLimits, AccessOfATwinThatCouldAddUpTakesAtMost150InstructionsToRecord) {
   Stream records;
   records.records_only = true;
   const Cost cost = measure(
@@ -197,7 +197,7 @@ TEST_P(CostLimits, AccessOfATwinThatCouldAddUpTakesAtMost145InstructionsToRecord
       [](Data &d) { return buffers(d, 5); }, records);
   std::cout << "four_loads: " << perAccess(cost) << " instructions, all recorded\n";
   EXPECT_EQ(cost.with.accesses.size(), 4 * items / GetParam().lanes);
-  EXPECT_LE(perAccess(cost), 145);
+  EXPECT_LE(perAccess(cost), 150);
 }
 
 // Lanes that are not side by side. A twin that could add up takes a line and a single lane as
@@ -212,7 +212,7 @@ TEST_P(CostLimits, TilesScatteredAndSingleLanesTakeFewInstructionsToRecord) {
                  {"accesses", "scattered", FADE_ENCODING_DELTA32, waves, 140},
                  {"accesses", "half_scattered", FADE_ENCODING_DELTA32, waves, 140},
                  {"accesses", "one_lane", FADE_ENCODING_UNIFORM, items / 64, 70},
-                 {"summary", "one_lane", FADE_ENCODING_UNIFORM, items / 64, 145}};
+                 {"summary", "one_lane", FADE_ENCODING_UNIFORM, items / 64, 150}};
   for (const auto &k : kernels) {
     Stream records;
     records.records_only = k.mode == std::string("summary");
