@@ -79,8 +79,10 @@ INLINE u32 reserve(control_t control, u32 size) {
     u32 rounds = 0;
     do {
       // Those in front look at the host's memory, which is far away; the others see what they find.
-      // The very first lacks no more than its own record.
-      bool in_front = is_so((i32)size - room <= (i32)FADE_RING_MIN_CAPACITY);
+      // The very first lacks no more than its own record. The limit is made here: as a constant
+      // kept over the loop it costs 8 bytes of stack in __fade_rt_summary_range on gfx9 (LLVM 19,
+      // -O1).
+      bool in_front = is_so((i32)size - room <= (i32)(FADE_RING_MIN_CAPACITY + divergent_zero()));
       // What a copy engine waits for may still lie in this GPU's cache: counts of other waves.
       if (in_front) {
         // Looked at here, and only here: without, 8 bytes of stack in __fade_rt_block on gfx906 and
@@ -679,7 +681,8 @@ INLINE void write_wave_begin(control_t control, u64 module, u32 kernel_index, u3
   put64(&record->module, module);
   put_pair(&record->workgroup_x, x, y);
   put_pair(&record->workgroup_z, z, hardware_id());
-  put_pair(&record->shared_base, shared_base(), private_base());
+  // In vector registers at once: as for the limit in reserve().
+  put_pair(&record->shared_base, to_vector(shared_base()), to_vector(private_base()));
   // Arithmetic where a choice of constants would do: LLVM 15 and 16 fold that to broken code.
   u32 flags = (64 - wave_size()) / 32 * FADE_WAVE_IS_WAVE32 | xcc_id() << FADE_WAVE_XCC_SHIFT;
   u64 header = FADE_HEADER(kernel_index, sizeof(fade_wave_begin) / FADE_RECORD_ALIGN,

@@ -35,8 +35,14 @@ INLINE void announce(table_t table, u32 wave, u64 mask) {
   u32 item = wave % summary->waves_per_group * wave_size();
   u32 item_x = item % width, item_row = item / width;
   u32 work_item = item_x | item_row % height << 10 | item_row / height << 20;
+  // Neither stays in scalar registers. Without: 8 bytes of stack in __fade_rt_summary_range on gfx9
+  // (LLVM 19, -O1).
+  u64 clock = read_clock();
+  HIDE_DIVERGENT(clock);
+  u64 time = read_time();
+  HIDE_DIVERGENT(time);
   write_wave_begin(control, summary->module, summary->kernel_index, x, y, z, work_item, wave, mask,
-                   read_clock(), read_time());
+                   clock, time);
 }
 
 // Of a wave that is announced late it is not known which lanes exist: all, as if its workgroup were
@@ -390,7 +396,8 @@ INLINE u32 add_up(group_t group, table_t table, u64 address, u32 slot, u32 count
   // The wave has been announced then.
   u32 wave = ((u32)(u64)table + counter - head.s2) / 4;
   if (records_only == 0 || !record_line(group, control, address, slot, wave)) {
-    // Scalar registers are few from here on. Without: 8 bytes of stack (LLVM 19).
+    // Scalar registers are few from here on. Without each of these three: 8 bytes of stack on gfx9
+    // (LLVM 19).
     table += divergent_zero();
     HIDE_DIVERGENT(counter);
     bool was_irregular = is_so((counter & MAY_BE_IRREGULAR) != 0);
