@@ -64,6 +64,7 @@ function(fade_embeds source)
 endfunction()
 
 option(FADE_QUICK_BUILD "most of the host's runtime, of the analyzers and fadeprobe, and the pass for other LLVMs than the preferred one, without optimization" OFF)
+set(FADE_SIM_OPTIMIZATION -O3 CACHE STRING "how the software GPU is optimized")
 option(FADE_LONG_TESTS "also tests that take long and seldom fail alone, and long series in all builds" OFF)
 option(FADE_SANITIZED_TESTS_ONLY "build only tests for sanitizers: label threads with TSan, else label sanitize" OFF)
 option(FADE_UNSANITIZED_TESTS_ONLY "leave out the test programs that builds with sanitizers run" OFF)
