@@ -8,8 +8,10 @@
 #include "host_trace/findings.h"
 #include "host_trace/line_file.h"
 
+#include <filesystem>
 #include <fmt/format.h>
 #include <set>
+#include <utility>
 
 namespace fade::host_trace {
 namespace {
@@ -19,8 +21,13 @@ void writeThread(JsonWriter &json, const Thread &thread) {
   json.field("pid", thread.pid);
 }
 
+/// How many there were in earlier slices.
+struct Numbers {
+  std::size_t calls = 0, operations = 0;
+};
+
 void writeCall(JsonWriter &json, const HostEvents &events, const LaunchedKernels &kernels,
-               std::size_t index, bool is_host_copy) {
+               std::size_t index, bool is_host_copy, const Numbers &before) {
   const Call &call = events.calls[index];
   const unsigned major = events.hipMajor(call.thread.pid);
   json.object([&] {
@@ -40,8 +47,9 @@ void writeCall(JsonWriter &json, const HostEvents &events, const LaunchedKernels
     else
       json.field("end_ns", nullptr);
     writeThread(json, call.thread);
-    json.field("id", index + 1);
-    if (const auto parent = events.callAt(call.parent)) json.field("parent", *parent + 1);
+    json.field("id", before.calls + index + 1);
+    if (const auto parent = events.callAt(call.parent))
+      json.field("parent", before.calls + *parent + 1);
     if (const std::string kernel = kernels.nameOf(index); !kernel.empty())
       json.field("kernel", kernel);
     cli::putUnlessNone(json, "module", kernels.moduleOf(index));
@@ -77,13 +85,13 @@ void writeFact(JsonWriter &json, const FoundFact &fact) {
   });
 }
 
-void writeRequest(JsonWriter &json, const LibraryRequest &request) {
+void writeRequest(JsonWriter &json, const LoggedRequest &request) {
   json.object([&] {
     cli::putHead(json, "library");
     json.field("file", request.file);
     json.field("requested_by", request.who);
     json.field("time_ns", request.time_ns);
-    writeThread(json, request.thread);
+    writeThread(json, {request.pid, request.tid});
   });
 }
 
@@ -126,7 +134,8 @@ void writeAddress(JsonWriter &json, const char *key, uint64_t address) {
   if (address != 0) json.field(key, fmt::format("{:#x}", address));
 }
 
-void writeOperation(JsonWriter &json, const HostEvents &events, std::size_t index) {
+void writeOperation(JsonWriter &json, const HostEvents &events, std::size_t index,
+                    const Numbers &before) {
   const Operation &operation = events.operations[index];
   const events::OperationEvent &event = operation.event;
   const OperationView view = viewOf(events, operation);
@@ -155,8 +164,8 @@ void writeOperation(JsonWriter &json, const HostEvents &events, std::size_t inde
     }
     writeTimes(json, operation);
     json.field("pid", operation.pid);
-    json.field("id", index + 1);
-    if (view.call) json.field("call", *view.call + 1);
+    json.field("id", before.operations + index + 1);
+    if (view.call) json.field("call", before.calls + *view.call + 1);
   });
 }
 
@@ -185,56 +194,130 @@ void writeProcess(JsonWriter &json, uint32_t pid, const Process &process) {
   });
 }
 
-} // namespace
+class Log {
+public:
+  Log(const std::string &path, LogScope scope) : file_(path), scope_(scope) {}
 
-Status writeLog(const HostEvents &events, const std::string &path, LogScope scope) {
-  LineFile file(path);
-  if (scope == LogScope::everything)
-    file.json.object([&] {
-      cli::putHead(file.json, "trace");
-      file.json.field("calls", events.calls.size());
-      file.json.field("operations", events.operations.size());
-      file.json.field("lost", events.lost);
-      if (events.isInSoftware()) {
-        file.json.field("software", true);
-        file.json.field("times", kSoftwareTimes);
+  /// No operation of a later slice began before `until`.
+  void write(const HostEvents &slice, uint64_t until) {
+    const bool is_whole = until == UINT64_MAX && !has_begun_;
+    total_ = {before_.calls + slice.calls.size(), before_.operations + slice.operations.size()};
+    lost_ = slice.lost;
+    is_in_software_ = is_in_software_ || slice.isInSoftware();
+    if (scope_ == LogScope::everything) {
+      if (!std::exchange(has_begun_, true)) file_.put(is_whole ? head() : paddedHead());
+      is_padded_ = !is_whole;
+      writeProcesses(slice);
+    }
+    writeCalls(slice, until);
+    if (scope_ == LogScope::everything) {
+      for (std::size_t i = 0; i < slice.operations.size(); ++i) {
+        writeOperation(file_.json, slice, i, before_);
+        file_.lineEnded();
+      }
+      for (const Range &range : rangesOf(slice)) {
+        writeRange(file_.json, range);
+        file_.lineEnded();
+      }
+    }
+    before_ = total_;
+  }
+
+  /// Everything so far is readable.
+  void flush() {
+    complete();
+    file_.flush("");
+  }
+
+  Status finish(const EventSource::Facts &facts) {
+    for (const LoggedRequest &request : facts.requests) {
+      writeRequest(file_.json, request);
+      file_.lineEnded();
+    }
+    for (const FoundFact &fact : facts.found) {
+      writeFact(file_.json, fact);
+      file_.lineEnded();
+    }
+    complete();
+    return file_.close();
+  }
+
+private:
+  /// The first line says how many of everything there are, which is known at the end: it has room
+  /// for that.
+  static constexpr std::size_t kHeadBytes = 512;
+  static_assert(kSoftwareTimes.size() < kHeadBytes - 200);
+
+  std::string head() const {
+    JsonWriter json;
+    json.object([&] {
+      cli::putHead(json, "trace");
+      json.field("calls", total_.calls);
+      json.field("operations", total_.operations);
+      json.field("lost", lost_);
+      if (is_in_software_) {
+        json.field("software", true);
+        json.field("times", kSoftwareTimes);
       }
     });
-  if (scope == LogScope::everything)
-    for (const auto &[pid, process] : events.processes)
-      if (!process.program.empty()) writeProcess(file.json, pid, process);
-  const LaunchedKernels kernels(events);
-  const std::set<std::size_t> host_copies = findHostCopies(events);
-  StackNames names(events);
-  std::set<uint64_t> stacks; // before the first call that has it
-  for (std::size_t i = 0; i < events.calls.size(); ++i) {
-    const Call &call = events.calls[i];
-    if (call.stack != 0 && stacks.insert(call.stack).second) {
-      writeStack(file.json, call.stack, names.framesOf(call.thread.pid, call.stack, call.start_ns));
-      file.lineEnded();
-    }
-    writeCall(file.json, events, kernels, i, host_copies.contains(i));
-    file.lineEnded();
+    return json.take();
   }
-  if (scope == LogScope::everything)
-    for (std::size_t i = 0; i < events.operations.size(); ++i) {
-      writeOperation(file.json, events, i);
-      file.lineEnded();
-    }
-  if (scope == LogScope::everything)
-    for (const Range &range : rangesOf(events)) {
-      writeRange(file.json, range);
-      file.lineEnded();
-    }
-  for (const LibraryRequest &request : events.requests) {
-    writeRequest(file.json, request);
-    file.lineEnded();
+  std::string paddedHead() const {
+    std::string line = head();
+    if (line.size() < kHeadBytes) line.insert(line.size() - 1, kHeadBytes - line.size(), ' ');
+    return line;
   }
-  for (const FoundFact &fact : findFacts(events)) {
-    writeFact(file.json, fact);
-    file.lineEnded();
+  void complete() {
+    if (is_padded_) file_.replaceBegin(paddedHead());
   }
-  return file.close();
+
+  /// Those that are new.
+  void writeProcesses(const HostEvents &slice) {
+    for (const auto &[pid, process] : slice.processes)
+      if (!process.program.empty() && processes_.insert(pid).second)
+        writeProcess(file_.json, pid, process);
+  }
+
+  void writeCalls(const HostEvents &slice, uint64_t until) {
+    const LaunchedKernels kernels(slice);
+    const std::set<std::size_t> host_copies = host_copies_.in(slice, until);
+    StackNames names(slice);
+    for (std::size_t i = 0; i < slice.calls.size(); ++i) {
+      const Call &call = slice.calls[i];
+      if (call.stack != 0 && stacks_.insert(call.stack).second) {
+        writeStack(file_.json, call.stack,
+                   names.framesOf(call.thread.pid, call.stack, call.start_ns));
+        file_.lineEnded();
+      }
+      writeCall(file_.json, slice, kernels, i, host_copies.contains(i), before_);
+      file_.lineEnded();
+    }
+  }
+
+  LineFile file_;
+  const LogScope scope_;
+  bool has_begun_ = false, is_padded_ = false;
+  Numbers before_, total_; ///< without the last slice, and with it
+  uint64_t lost_ = 0;
+  bool is_in_software_ = false;
+  std::set<uint32_t> processes_;
+  std::set<uint64_t> stacks_; ///< before the first call that has it
+  HostCopies host_copies_;
+};
+
+} // namespace
+
+Status writeLog(const EventSource &events, const std::string &path, LogScope scope) {
+  Log log(path, scope);
+  EventSource::Facts facts;
+  const auto take = [&](const HostEvents &slice, uint64_t until) { log.write(slice, until); };
+  std::error_code error;
+  const bool is_written_once =
+      std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
+  const Status read = is_written_once ? events.forEachWhole(take, &facts)
+                                      : events.forEach(take, &facts, [&] { log.flush(); });
+  Status written = log.finish(facts);
+  return read ? std::move(written) : read;
 }
 
 } // namespace fade::host_trace

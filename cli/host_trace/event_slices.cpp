@@ -301,7 +301,7 @@ std::vector<LoggedRequest> requestsOf(const HostEvents &events, int64_t shift_ns
   std::vector<LoggedRequest> all;
   for (const LibraryRequest &request : events.requests)
     all.push_back({request.time_ns + static_cast<uint64_t>(shift_ns), request.thread.pid,
-                   std::string(request.file), std::string(request.who)});
+                   std::string(request.file), std::string(request.who), request.thread.tid});
   return all;
 }
 

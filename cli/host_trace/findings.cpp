@@ -41,17 +41,15 @@ std::vector<bool> callsWithEffect(const HostEvents &events) {
 
 /// Where a thread of HIP's makes the packets, nobody knows what became of a call: then no launch
 /// has a kernel. Single kernels without a call are those of the first one, in which FADE is loaded.
-std::set<uint32_t> processesWithoutCauses(const HostEvents &events) {
-  std::set<uint32_t> unknown;
-  for (const Operation &operation : events.operations)
-    if (operation.event.call == 0) unknown.insert(operation.pid);
+void seeCauses(const HostEvents &events, std::set<uint32_t> &without_call,
+               std::set<uint32_t> &with_causes) {
   for (const Operation &operation : events.operations) {
     const auto call = events.callAt(operation.event.call);
+    if (operation.event.call == 0) without_call.insert(operation.pid);
     if (operation.isKernel() && call &&
         std::string_view(events.calls[*call].function->group) == "launch")
-      unknown.erase(operation.pid);
+      with_causes.insert(operation.pid);
   }
-  return unknown;
 }
 
 /// How much an allocation was for, if it says so.
@@ -216,12 +214,8 @@ void FactFinder::onSlice(const HostEvents &slice, uint64_t until) {
   for (const Operation &operation : slice.operations) {
     addBusy(operation);
     if (viewOf(slice, operation).purpose == Purpose::kernel) with_kernels_.insert(operation.pid);
-    const auto call = slice.callAt(operation.event.call);
-    if (operation.event.call == 0) without_call_.insert(operation.pid);
-    if (operation.isKernel() && call &&
-        std::string_view(slice.calls[*call].function->group) == "launch")
-      with_causes_.insert(operation.pid);
   }
+  seeCauses(slice, without_call_, with_causes_);
   judgeUsage(until);
   const std::vector<bool> with_effect = callsWithEffect(slice);
   for (std::size_t i = 0; i < slice.calls.size(); ++i) {
@@ -239,7 +233,6 @@ std::vector<FoundFact> FactFinder::finish(const HostEvents &last) {
   for (const Finding &finding : last.findings)
     add(finding.kind == events::FindingKind::corrected ? "corrected" : "property", finding.pid,
         std::string(finding.text));
-  // Where a thread of HIP's makes the packets, nobody knows what became of a call.
   for (const auto &[launch, count] : without_effect_)
     if (!without_call_.contains(launch.first) || with_causes_.contains(launch.first))
       add("no_effect", launch.first, launch.second->name, count);
@@ -280,18 +273,18 @@ std::vector<FoundFact> findFacts(const HostEvents &events) {
   return finder.finish(events);
 }
 
-std::set<std::size_t> findHostCopies(const HostEvents &events) {
+std::set<std::size_t> HostCopies::in(const HostEvents &slice, uint64_t until) {
   std::set<std::size_t> copies;
-  const std::vector<bool> with_effect = callsWithEffect(events);
-  const std::set<uint32_t> unknown = processesWithoutCauses(events);
-  CaptureTimes captures;
-  for (const Call &call : events.calls)
-    if (!call.isNameOnly()) captures.see(call);
-  for (std::size_t i = 0; i < events.calls.size(); ++i) {
-    const Call &call = events.calls[i];
-    if (call.isNameOnly()) continue;
-    if (captures.isCapturing(call.thread.pid, call.start_ns) || !call.hasReturned() ||
-        with_effect[i] || unknown.contains(call.thread.pid) || call.result != 0)
+  const std::vector<bool> with_effect = callsWithEffect(slice);
+  seeCauses(slice, without_call_, with_causes_);
+  for (const Call &call : slice.calls)
+    if (!call.isNameOnly()) captures_.see(call);
+  for (std::size_t i = 0; i < slice.calls.size(); ++i) {
+    const Call &call = slice.calls[i];
+    const uint32_t pid = call.thread.pid;
+    if (call.isNameOnly() || !call.hasReturned() || call.result != 0 || with_effect[i] ||
+        call.end_ns >= until || captures_.isCapturing(pid, call.start_ns) ||
+        (without_call_.contains(pid) && !with_causes_.contains(pid)))
       continue;
     if (const auto copy = copyOf(call); copy && copy->bytes.value_or(0) != 0) copies.insert(i);
   }

@@ -83,8 +83,16 @@ private:
   std::map<std::pair<uint32_t, const hip::FunctionInfo *>, uint64_t> without_effect_;
 };
 
-/// Indexes of copies and fills that returned success and became no operation: HIP has done them
-/// with the host's processor.
-std::set<std::size_t> findHostCopies(const HostEvents &events);
+/// Finds copies and fills that returned success and became no operation: HIP has done them with the
+/// host's processor.
+class HostCopies {
+public:
+  /// Their indexes in a slice. No operation of a later slice began before `until`.
+  std::set<std::size_t> in(const HostEvents &slice, uint64_t until);
+
+private:
+  CaptureTimes captures_;
+  std::set<uint32_t> without_call_, with_causes_; ///< processes
+};
 
 } // namespace fade::host_trace

@@ -43,6 +43,15 @@ public:
     if ((std::fflush(file_) != 0 || fseeko(file_, here, SEEK_SET) != 0) && error_ == 0)
       error_ = errno;
   }
+  /// In the place of what was written first, which was as long.
+  void replaceBegin(std::string_view text) {
+    write(json.take());
+    if (error_ != 0) return;
+    const off_t here = ftello(file_);
+    if (fseeko(file_, 0, SEEK_SET) != 0) error_ = errno;
+    write(text);
+    if (fseeko(file_, here, SEEK_SET) != 0 && error_ == 0) error_ = errno;
+  }
   /// Whether all of it could be written.
   Status close() {
     write(json.take());

@@ -47,13 +47,8 @@ std::string formFor(const std::string &form, std::string_view path) {
 bool isFolderForm(std::string_view name) { return name == "parquet"; }
 
 Status FormWriter::writeNow(const EventSource &events, const std::string &path) {
-  if (form_ == "json") {
-    Status written = Done{};
-    const Status read = events.forEachWhole([&](const HostEvents &whole, uint64_t) {
-      written = writeLog(whole, path, LogScope::everything);
-    });
-    return read ? std::move(written) : read;
-  }
+  if (form_ == "json") return writeLog(events, path, LogScope::everything);
+  if (form_ == kCallsForm) return writeLog(events, path, LogScope::calls);
   if (form_ == "perfetto") return writeTimeline(events, path, TimelineForm::json);
   if (form_ == "pftrace") return writeTimeline(events, path, TimelineForm::packets);
   if (form_ == "rocpd") return writeRocpd(events, path, ownHost());

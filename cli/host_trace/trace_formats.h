@@ -12,6 +12,8 @@
 
 namespace fade::host_trace {
 
+/// JSON lines of calls alone: --api-log.
+inline constexpr std::string_view kCallsForm = "calls";
 /// rpd, rpd2, rocpd, json, perfetto, pftrace, parquet.
 std::span<const std::string_view> formNames();
 bool isForm(std::string_view name);
@@ -31,7 +33,7 @@ public:
   /// As formFor.
   FormWriter(const std::string &path, const std::string &form, bool append);
   Status write(const HostEvents &events) { return write(EventSource(events)); }
-  /// Of a large file with memory that does not depend on its size, but for JSON lines.
+  /// Of a large file with memory that does not depend on its size.
   Status write(const EventSource &events);
 
 private:

@@ -76,6 +76,7 @@ struct LoggedRequest {
   uint64_t time_ns = 0;
   uint32_t pid = 0;
   std::string file, who;
+  uint32_t tid = 0; ///< 0: not known
 };
 
 /// A hardware counter, of all dispatches of a kernel.

@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <unordered_map>
+#include <utility>
 
 namespace fade::host_trace {
 namespace {
@@ -79,6 +81,27 @@ public:
                               get<std::string>(line, "file", ""),
                               get<std::string>(line, "requested_by", "")});
     }
+  }
+
+  /// Long traces are written in pieces, each in order of start; calls of one piece may have begun
+  /// before those of the piece in front of it.
+  void sort() {
+    std::vector<std::size_t> order(log.calls.size()), place(log.calls.size());
+    std::iota(order.begin(), order.end(), 0);
+    if (std::ranges::is_sorted(log.calls, {}, &LoggedCall::start_ns)) return;
+    std::ranges::sort(order, {},
+                      [&](std::size_t i) { return std::pair(log.calls[i].start_ns, i); });
+    std::vector<LoggedCall> sorted;
+    sorted.reserve(order.size());
+    for (const std::size_t i : order) {
+      place[i] = sorted.size();
+      sorted.push_back(log.calls[i]);
+    }
+    for (LoggedCall &call : sorted)
+      if (call.parent) call.parent = place[*call.parent];
+    for (LoggedOperation &operation : log.operations)
+      if (operation.call) operation.call = place[*operation.call];
+    log.calls = std::move(sorted);
   }
 
   TraceLog log;
@@ -188,6 +211,7 @@ Result<TraceLog> readJsonLog(const std::string &path) {
     else
       ++reader.log.bad_lines;
   }
+  reader.sort();
   TraceLog &log = reader.log;
   if (log.calls.empty() && !reader.has_operations) return Error{path, "", 0, "holds no HIP calls"};
   log.findLayers();

@@ -76,7 +76,7 @@ bool writeViews(const host_trace::HostEvents &events, const TraceOptions &option
     all = false;
   };
   if (!options.api_log.empty())
-    check(writeLog(events, options.api_log, host_trace::LogScope::calls));
+    check(writeLog(host_trace::EventSource(events), options.api_log, host_trace::LogScope::calls));
   if (host_trace::isFolderForm(options.format))
     check(host_trace::writeColumnTables(recorded, options.output, ownPartition()));
   else if (!options.output.empty())
@@ -151,16 +151,18 @@ void writeAndRemove(const host_trace::HostEvents &events, const TraceOptions &op
 }
 
 /// Whether the file is begun while the application runs, if much is recorded. One that others add
-/// to would be locked all the time; JSON lines are made from all events.
+/// to would be locked all the time; two are made when it has ended.
 bool isMadeLive(const TraceOptions &options) {
-  return !options.output.empty() && options.api_log.empty() && !options.append &&
-         options.format != "json" && !isNoFile(options.output);
+  const std::string &path = options.output.empty() ? options.api_log : options.output;
+  return (options.output.empty() || options.api_log.empty()) && !options.append && !isNoFile(path);
 }
 
 /// What is left to do does not depend on how long the application has run.
 int traceFile(TraceOptions &options, const std::vector<std::string> &application,
               const std::string &recorded) {
-  host_trace::LiveFile file(recorded, options.output, options.format);
+  const bool is_api_log = options.output.empty();
+  host_trace::LiveFile file(recorded, is_api_log ? options.api_log : options.output,
+                            is_api_log ? std::string(host_trace::kCallsForm) : options.format);
   RecordedRun run = runRecorded(options.run, application, recorded);
   if (!run.was_started) return run.exit_code;
   if (const auto made = file.finish(); !made) {

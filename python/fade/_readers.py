@@ -101,6 +101,8 @@ def _by_list(lines):
     for line in lines:
         if line["type"] in _LISTS:
             found.setdefault(_LISTS[line["type"]], []).append(line)
+    for kind in ("calls", "operations", "markers"):  # long traces are written in pieces, each in order
+        found[kind].sort(key=lambda line: line.get("start_ns") or line.get("submitted_ns") or 0)
     return found
 
 

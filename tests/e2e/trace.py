@@ -400,6 +400,9 @@ class Tests(fade.Test):
             if form == "perfetto":
                 with open(path) as file:
                     return sum(x["name"] == "hipGetDevice" for x in json.load(file)["traceEvents"])
+            if form in ("json", "calls"):
+                with open(path) as file:
+                    return sum(json.loads(line).get("function") == "hipGetDevice" for line in file)
             if form == "pftrace":
                 with open(path, "rb") as file:
                     return sum(x["name"] == "hipGetDevice" for x in pftrace.Trace(file.read()).slices)
@@ -409,9 +412,9 @@ class Tests(fade.Test):
             db.close()
             return found
 
-        for form in ("rpd", "rocpd", "perfetto", "pftrace"):
+        for form in ("rpd", "rocpd", "json", "calls", "perfetto", "pftrace"):
             path = self.path("run." + form)
-            process, pid, calls = self.paced("-o", path, "--format", form)
+            process, pid, calls = self.paced(*(["--api-log", path] if form == "calls" else ["-o", path, "--format", form]))
             seen = []
             for more in (30, 5):
                 calls(more)

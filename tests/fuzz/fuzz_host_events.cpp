@@ -51,7 +51,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
   const auto summary = (*totals)->finish();
   if (!summary || summary->totals.calls != events->calls.size()) std::abort();
   host_trace::makeAllViews(host_trace::TraceLog::of(*events));
-  if (!writeLog(*events, "/dev/null", host_trace::LogScope::everything)) std::abort();
+  const host_trace::EventSource source(*events);
+  if (!writeLog(source, "/dev/null", host_trace::LogScope::everything)) std::abort();
   if (!writeTimeline(*events, "/dev/null")) std::abort();
   const auto version =
       file.size() % 128 < 64 ? host_trace::RpdVersion::v3 : host_trace::RpdVersion::v2;

@@ -1,5 +1,6 @@
 // Files made from slices of host events say the same as those made from all of them at once.
 #include "analysis/host_events/thread_times.h"
+#include "host_trace/call_log.h"
 #include "host_trace/database.h"
 #include "host_trace/event_slices.h"
 #include "host_trace/perfetto_timeline.h"
@@ -18,6 +19,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -241,6 +243,18 @@ protected:
     return all;
   }
 
+  /// Of JSON lines that are whole: their first line says how many there are.
+  static std::size_t operationsIn(std::istream &file) {
+    std::size_t found = 0, said = 0;
+    for (std::string line; std::getline(file, line);) {
+      const auto json = nlohmann::json::parse(line);
+      if (json["type"] == "trace") said = json["operations"];
+      found += json["type"] == "operation" && json["end_ns"] != nullptr;
+    }
+    EXPECT_TRUE(said == found || said == found + 1) << said << ' ' << found; // one never ends
+    return found;
+  }
+
   std::string folder_, events_;
 };
 
@@ -372,7 +386,7 @@ TEST_F(Slices, FindingsAreTheSame) {
 }
 
 TEST_F(Slices, AFlushMakesWhatWasRecordedReadable) {
-  for (const std::string form : {"rpd", "perfetto"}) {
+  for (const std::string form : {"rpd", "perfetto", "json"}) {
     const std::string path = folder_ + "/flushed." + form;
     std::mutex mutex;
     std::condition_variable turn;
@@ -406,6 +420,7 @@ TEST_F(Slices, AFlushMakesWhatWasRecordedReadable) {
     const auto count = [&]() -> std::size_t {
       if (form == "rpd") return rows(path, "SELECT id FROM rocpd_op").size();
       std::ifstream file(path);
+      if (form == "json") return operationsIn(file);
       const auto json = nlohmann::json::parse(file);
       return static_cast<std::size_t>(std::ranges::count_if(
           json["traceEvents"], [](auto &event) { return event.value("cat", "") == "kernel"; }));
@@ -445,6 +460,68 @@ TEST_F(Slices, RocpdDatabasesAreTheSame) {
   EXPECT_EQ(
       rows(two, "SELECT pid || ' ' || start || ' ' || end || ' ' || fini FROM rocpd_info_process"),
       rows(one, "SELECT pid || ' ' || start || ' ' || end || ' ' || fini FROM rocpd_info_process"));
+}
+
+/// JSON lines with what their numbers stand for in place of these.
+std::vector<std::string> linesOf(const std::string &path) {
+  std::ifstream file(path);
+  std::map<uint64_t, std::string> calls;
+  std::vector<std::string> all;
+  uint64_t operations = 0;
+  for (std::string line; std::getline(file, line);) {
+    nlohmann::json json = nlohmann::json::parse(line);
+    for (const char *key : {"parent", "call"})
+      if (json["type"] != "process" && json.contains(key)) json[key] = calls.at(json[key]);
+    const uint64_t id = json.value("id", uint64_t{0});
+    json.erase("id");
+    if (json["type"] == "call") {
+      EXPECT_EQ(id, calls.size() + 1);
+      calls[id] = json.dump();
+    }
+    if (json["type"] == "operation") EXPECT_EQ(id, ++operations);
+    all.push_back(json.dump());
+  }
+  EXPECT_EQ(all.empty() ? "" : nlohmann::json::parse(all.front())["type"], "trace");
+  std::ranges::sort(all);
+  return all;
+}
+
+TEST_F(Slices, JsonLinesAreTheSame) {
+  const std::string one = folder_ + "/one.jsonl", two = folder_ + "/two.jsonl";
+  const HostEvents events = whole();
+  ASSERT_TRUE(writeLog(EventSource(events), one, LogScope::everything));
+  ASSERT_TRUE(writeLog(sliced(), two, LogScope::everything));
+  const auto expected = linesOf(one);
+  EXPECT_GT(expected.size(), 2u * kLaunches);
+  EXPECT_EQ(linesOf(two), expected);
+  // Who reads them sees the same, too.
+  const auto first = TraceLog::read(one), second = TraceLog::read(two);
+  ASSERT_TRUE(first && second);
+  ASSERT_EQ(second->calls.size(), first->calls.size());
+  EXPECT_TRUE(std::ranges::is_sorted(second->calls, {}, &LoggedCall::start_ns));
+  const auto causes = [](const TraceLog &log) {
+    std::multiset<std::pair<uint64_t, uint64_t>> all;
+    for (const LoggedOperation &operation : log.operations)
+      all.emplace(operation.start_ns, log.calls[operation.call.value()].start_ns);
+    for (const LoggedCall &call : log.calls)
+      if (call.parent) all.emplace(call.start_ns, log.calls[*call.parent].start_ns);
+    return all;
+  };
+  EXPECT_EQ(causes(*second), causes(*first));
+}
+
+TEST_F(Slices, JsonLinesForAPipeAreWrittenOnce) {
+  const std::string pipe = folder_ + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::string text;
+  std::thread reader([&] {
+    std::ifstream file(pipe);
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  });
+  EXPECT_TRUE(writeLog(sliced(), pipe, LogScope::everything));
+  reader.join();
+  const auto head = nlohmann::json::parse(text.substr(0, text.find('\n')));
+  EXPECT_EQ(head["operations"], kLaunches - 1);
 }
 
 TEST_F(Slices, TimelinesAreTheSame) {

@@ -58,6 +58,13 @@ class Readers(Scratch):
         self.assertEqual([d["kernel"] for d in report["dispatch"]], ["transpose_slow(float const*, float*)"])
         self.assertEqual({a["op"] for a in report["memory"][0]["global"]}, {"load", "store"})
 
+    def test_pieces_of_a_long_trace_are_in_order_together(self):
+        pieces = ([(5, "call"), (9, "call"), (6, "operation")], [(7, "call"), (3, "marker"), (4, "operation"), (2, "marker")])
+        lines = [json.dumps({"type": kind, "version": 1, "start_ns": start, "end_ns": start}) for piece in pieces for start, kind in piece]
+        trace = fade.read_trace(self.file("\n".join(lines), "pieces.jsonl"))
+        self.assertEqual({kind: [x["start_ns"] for x in trace[kind]] for kind in ("calls", "operations", "markers")},
+                         {"calls": [5, 7, 9], "operations": [4, 6], "markers": [2, 3]})
+
     def test_every_format_of_a_trace_is_the_same_trace(self):
         whole = self.folder / "run"
         fade.run("trace", "--gpu", "gfx90a", "-o", f"{whole}/", "--", PROGRAM, "slow", capture_output=True, check=True)
