@@ -120,8 +120,8 @@ int rewriteOne(uint32_t what, const std::string &input, const std::string &outpu
 int rewriteAll(uint32_t what, const std::string &input, const fs::path &folder,
                const std::string &kernels) {
   std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return fail(fmt::format("cannot make {}: {}", folder.string(), error.message()));
+  if (fs::exists(folder, error) && !fs::is_directory(folder, error))
+    return fail(folder.string() + " is a file: a folder is needed");
   const auto wants = chosen(kernels);
   if (!wants) return fail(wants.error().message());
   int code = kNothing;
@@ -145,9 +145,14 @@ int rewriteAll(uint32_t what, const std::string &input, const fs::path &folder,
     if (const int n = names[name]++; n != 0) name += fmt::format(".{}", n);
     const fs::path output = folder / (name + ".hsaco");
     found_any |= !result->kernels.empty();
-    if (!result->file.empty())
+    if (!result->file.empty()) {
+      fs::create_directories(folder, error);
+      if (error)
+        return code = fail(fmt::format("cannot make {}: {}", folder.string(), error.message())),
+               false;
       if (const auto status = writeFile(output, result->file); !status)
         return code = fail(status.error().message()), false;
+    }
     fmt::print("{}: {} of {} kernels rewritten\n", result->file.empty() ? name : output.string(),
                done, result->kernels.size());
     for (const KernelOutcome &kernel : result->kernels) say(what, kernel);

@@ -513,7 +513,10 @@ class Tests(reports.Test):
         result = self.bare([PROBE, "rewrite", "/etc/passwd", "-o", self.path("out")])
         self.assertEqual(result.code, 2)
         self.assertEqual(result.stderr, "fade: rewrite: /etc/passwd: no AMD GPU code was found\n")
+        self.assertFalse(os.path.exists(self.path("out")))  # nothing is left of what came to nothing
         app = program("rewritten_O2")
+        result = self.bare([PROBE, "rewrite", app, "-o", "/etc/passwd"])
+        self.assertEqual((result.code, result.stderr), (2, "fade: rewrite: /etc/passwd is a file: a folder is needed\n"))
         self.assertEqual(self.bare([PROBE, "rewrite", app, "-o", self.path("whole")]).code, 0)
         [made] = [x for x in os.listdir(self.path("whole")) if f".{GPU}." in x]
         damaged = os.path.join(self.path("whole"), made)
