@@ -1,76 +1,18 @@
-// Every number here is worked out by hand from the rules: a wave's lanes need
-// ceil(lanes * size / line) cache lines and use as many as their bytes touch; LDS has 32 banks of
-// 4 bytes, serves lanes in sets by access size, and each set costs one extra cycle for every
-// distinct dword beyond the first in its fullest bank.
+// MemoryAnalysis: cache lines, atomics, and accesses that the compiler merged, moved or removed.
+// Every number is worked out by hand from the rules: a wave's lanes need ceil(lanes * size / line)
+// cache lines and use as many as their bytes touch.
 #include "extent.h"
-#include "handler_host.h"
-
-#include <gtest/gtest.h>
+#include "memory_analysis_fixture.h"
 
 #include <bit>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <random>
-#include <regex>
 #include <set>
 
 namespace fade::testing {
 namespace {
-
-using nlohmann::json;
-
-constexpr uint64_t kWave32 = 0xffff'ffff;
-
-class MemoryAnalysisTest : public ::testing::Test {
-protected:
-  SiteTableBuilder table;
-  Stream stream;
-  std::string target = "gfx90a";
-
-  uint32_t site(uint32_t kind, uint32_t space, uint32_t size, uint32_t flags = 0) {
-    SiteTableBuilder::Site site;
-    site.kind = kind;
-    site.space = space;
-    site.size = size;
-    site.flags |= flags;
-    site.line = ++line_;
-    return table.add(site);
-  }
-  uint32_t load(uint32_t size = 4) { return site(FADE_SITE_LOAD, FADE_SPACE_GLOBAL, size); }
-  uint32_t ldsLoad(uint32_t size = 4) { return site(FADE_SITE_LOAD, FADE_SPACE_LDS, size); }
-
-  json run(unsigned workers = 1) {
-    HostOptions options;
-    options.target = target;
-    options.workers = workers;
-    options.batch = 4096;
-    HandlerHost host({{"MemoryAnalysis", ""}}, options);
-    host.dispatch("kernel()", table.build("kernel"), stream);
-    auto all = host.finish("memory");
-    EXPECT_EQ(all.size(), 1u);
-    return all.empty() ? json::object() : all[0];
-  }
-  // The only access to global memory, or to LDS.
-  json global() { return only(run()["global"]); }
-  json lds() { return only(run()["lds"]); }
-
-  void expectLines(uint64_t executions, uint64_t lanes, uint64_t needed, uint64_t used) {
-    const json access = global();
-    EXPECT_EQ(access["executions"], executions);
-    EXPECT_EQ(access["lanes"], lanes);
-    EXPECT_EQ(access["lines_needed"], needed);
-    EXPECT_EQ(access["lines_used"], used);
-  }
-
-  static json only(const json &list) {
-    EXPECT_EQ(list.size(), 1u);
-    return list.empty() ? json::object() : list[0];
-  }
-
-private:
-  uint32_t line_ = 0;
-};
 
 TEST_F(MemoryAnalysisTest, AccessesThatBecameOneAreOneAndNamed) {
   // Four floats of a struct, loaded at once; the other three are only in the table.
@@ -362,81 +304,6 @@ TEST_F(MemoryAnalysisTest, FlatAccessesAreToldApartByAddress) {
   EXPECT_EQ(memory["lds"][0]["conflicts"], 15);
 }
 
-TEST_F(MemoryAnalysisTest, LdsColumnOf64FloatsHas62Conflicts) {
-  stream.wave();
-  stream.affine(ldsLoad(), 0, 64 * 4);
-  EXPECT_EQ(lds()["conflicts"], 62);
-}
-
-TEST_F(MemoryAnalysisTest, PaddedLdsColumnHasNone) {
-  stream.wave();
-  stream.affine(ldsLoad(), 0, 65 * 4);
-  EXPECT_EQ(lds()["conflicts"], 0);
-}
-
-TEST_F(MemoryAnalysisTest, LdsRowHasNone) {
-  stream.wave();
-  stream.affine(ldsLoad(), 0x40, 4);
-  EXPECT_EQ(lds()["conflicts"], 0);
-}
-
-TEST_F(MemoryAnalysisTest, LdsBroadcastHasNone) {
-  stream.wave();
-  stream.affine(ldsLoad(), 0x40, 0);
-  EXPECT_EQ(lds()["conflicts"], 0);
-}
-
-TEST_F(MemoryAnalysisTest, LdsStrideOfTwoFloatsHasOneConflictPerHalf) {
-  stream.wave();
-  stream.affine(ldsLoad(), 0, 8); // 32 lanes on 16 banks
-  EXPECT_EQ(lds()["conflicts"], 2);
-}
-
-TEST_F(MemoryAnalysisTest, Lds8ByteRowIsServedInQuartersWithoutConflict) {
-  stream.wave();
-  stream.affine(ldsLoad(8), 0, 8);
-  EXPECT_EQ(lds()["conflicts"], 0);
-}
-
-TEST_F(MemoryAnalysisTest, Lds8ByteAccessCountsBothItsDwords) {
-  stream.wave();
-  stream.affine(ldsLoad(8), 0, 128); // 16 lanes on banks 0 and 1, four times
-  EXPECT_EQ(lds()["conflicts"], 4 * 15);
-}
-
-TEST_F(MemoryAnalysisTest, Lds16ByteRowHasNoConflict) {
-  stream.wave();
-  stream.affine(ldsLoad(16), 0, 16);
-  // Each set has eight lanes on four banks each: lanes 0-3 on banks 0-15, lanes 20-23 on 16-31.
-  EXPECT_EQ(lds()["conflicts"], 0);
-}
-
-TEST_F(MemoryAnalysisTest, Lds16ByteStrideOf32BytesMeetsInPairs) {
-  stream.wave();
-  stream.affine(ldsLoad(16), 0, 32);
-  // Lanes 0-3: banks 0-3, 8-11, 16-19, 24-27; lanes 20-23: 640 bytes further, the same banks.
-  EXPECT_EQ(lds()["conflicts"], 8 * 1);
-}
-
-TEST_F(MemoryAnalysisTest, Lds16ByteStrideOf128BytesMeetsInOneGroupOfBanks) {
-  stream.wave();
-  stream.affine(ldsLoad(16), 0, 128);
-  EXPECT_EQ(lds()["conflicts"], 8 * 7);
-}
-
-TEST_F(MemoryAnalysisTest, LdsColumnInWave32Has31Conflicts) {
-  target = "gfx1030";
-  stream.wave(0, true);
-  stream.affine(ldsLoad(), 0, 128, kWave32);
-  EXPECT_EQ(lds()["conflicts"], 31);
-}
-
-TEST_F(MemoryAnalysisTest, LdsBytesInOneDwordDoNotConflict) {
-  stream.wave();
-  stream.affine(ldsLoad(1), 0, 1); // 32 lanes on 8 banks, one dword each
-  EXPECT_EQ(lds()["conflicts"], 0);
-}
-
 TEST_F(MemoryAnalysisTest, TransposeThroughPaddedLdsIsCleanOnBothSides) {
   // out[x][y] = tile[x][y]: 64 x 64 floats, row padded to 65. Stores by row, loads by column.
   const auto in = load(), put = site(FADE_SITE_STORE, FADE_SPACE_LDS, 4), take = ldsLoad(),
@@ -591,32 +458,6 @@ TEST_F(MemoryAnalysisTest, TheWorstDispatchHasTheMostWastePerExecution) {
   EXPECT_EQ(totals[0]["lds"][0]["conflicts"], 10 * 62 + 2);
 }
 
-TEST_F(MemoryAnalysisTest, MisalignedLdsDwordsCountInBothBanks) {
-  stream.wave();
-  // Each lane has the last 2 bytes of a dword and the first 2 of the next: dwords 32 i and 32 i
-  // + 1.
-  stream.affine(ldsLoad(4), 2, 128);
-  EXPECT_EQ(lds()["conflicts"], 62);
-}
-
-TEST_F(MemoryAnalysisTest, TwelveByteLdsRowIsServedInEighths) {
-  stream.wave();
-  stream.affine(ldsLoad(12), 0, 12);
-  // {0-3,20-23}: dwords 0-11 and 60-71, banks 0-11 and 28-31,0-7: banks 0-7 twice. {4-7,16-19}:
-  // 12-23 and 48-59, banks 12-23 and 16-27. {8-11,28-31}: 24-35 and 84-95, banks 24-31,0-3 and
-  // 20-31. {12-15,24-27}: 36-47 and 72-83, banks 4-15 and 8-19. One each; upper half: the same.
-  EXPECT_EQ(lds()["conflicts"], 8);
-}
-
-TEST_F(MemoryAnalysisTest, Gfx950HasTwiceTheBanks) {
-  target = "gfx950";
-  stream.wave();
-  stream.affine(ldsLoad(), 0, 256); // 64 lanes, all in bank 0 of 64
-  const json memory = run();
-  EXPECT_EQ(memory["banks"], 64);
-  EXPECT_EQ(memory["lds"][0]["conflicts"], 63);
-}
-
 /// The rules, word by word and byte by byte.
 uint64_t linesByByte(uint64_t mask, const std::vector<uint64_t> &addresses, uint32_t size) {
   std::set<uint64_t> lines;
@@ -719,165 +560,6 @@ TEST_F(MemoryAnalysisTest, ThousandsOfRandomAccessesAgreeWithTheRulesByteByByte)
       if (want.same_turns) EXPECT_EQ(access["same_address_turns"], 2 * *want.same_turns) << access;
     }
   EXPECT_EQ(seen, expected.size());
-}
-
-TEST_F(MemoryAnalysisTest, TheReportNamesTheWorstLineFirstAndAdvises) {
-  const auto good = load(), bad = load();
-  const auto column = ldsLoad();
-  stream.wave();
-  stream.affine(good, 0x10000, 4);
-  stream.affine(bad, 0x10000, 256);
-  stream.affine(column, 0, 256);
-  HostOptions options;
-  options.format = Format::text;
-  HandlerHost host({{"MemoryAnalysis", ""}}, options);
-  host.dispatch("kernel()", table.build("kernel"), stream);
-  const std::string text = host.finish();
-  const auto at_bad = text.find("kernel.hip:2:1"), at_good = text.find("kernel.hip:1:1");
-  ASSERT_NE(at_bad, std::string::npos) << text;
-  ASSERT_NE(at_good, std::string::npos) << text;
-  EXPECT_LT(at_bad, at_good);
-  EXPECT_NE(text.find("Neighboring lanes are 256 bytes apart: 64 cache lines per wave where 2"),
-            std::string::npos)
-      << text;
-  EXPECT_NE(text.find("pad each row by one element (4"), std::string::npos) << text;
-}
-
-// unsigned char tile[64][128], read by columns: the 32 lanes of a half meet in one bank, 31 extra
-// turns for each half. With rows of 129 bytes lane i is in bank i / 4, four to a bank: 3 extra
-// turns for each half. With 132 each lane of a half has a bank of its own.
-TEST_F(MemoryAnalysisTest, BytesArePaddedToTheNextBank) {
-  const auto column = ldsLoad(1);
-  stream.wave();
-  stream.affine(column, 0, 128);
-  const json access = lds();
-  EXPECT_EQ(access["conflicts"], 62);
-  EXPECT_EQ(access["advice"],
-            "Lanes are 128 bytes apart, a multiple of all 32 banks, so they all "
-            "access one bank: 62 extra cycles per wave; pad each row by 4 elements "
-            "(4 bytes): none is left then.");
-}
-
-TEST_F(MemoryAnalysisTest, OneElementMoreInARowOfBytesDoesNotDo) {
-  const auto column = ldsLoad(1);
-  stream.wave();
-  stream.affine(column, 0, 129);
-  EXPECT_EQ(lds()["conflicts"], 6);
-}
-
-TEST_F(MemoryAnalysisTest, ARowPaddedAsAdvisedHasNoConflicts) {
-  struct Case {
-    uint32_t bytes;
-    int32_t row;
-    const char *padding;
-    int32_t padded;
-  };
-  for (const Case &c :
-       {Case{1, 256, "by 4 elements (4 bytes)", 260}, Case{2, 128, "by 2 elements (4 bytes)", 132},
-        Case{4, 128, "by one element (4 bytes)", 132},
-        Case{8, 256, "by one element (8 bytes)", 264}}) {
-    table = {};
-    stream = {};
-    const auto column = ldsLoad(c.bytes);
-    stream.wave();
-    stream.affine(column, 0, c.row);
-    EXPECT_NE(lds()["advice"].get<std::string>().find(c.padding), std::string::npos) << lds();
-    table = {};
-    stream = {};
-    const auto padded = ldsLoad(c.bytes);
-    stream.wave();
-    stream.affine(padded, 0, c.padded);
-    EXPECT_EQ(lds()["conflicts"], 0) << c.bytes;
-    EXPECT_EQ(lds()["advice"], "");
-  }
-}
-
-// Columns of a tile, 32 lanes in each and the next column behind it, as a block of 32 x 8 reads
-// them; and blocks of 8 x 8, where one element more would leave an extra cycle for each half. Of
-// small elements one more would do for the first column, and not for those that begin within a
-// dword.
-TEST_F(MemoryAnalysisTest, PaddingIsWorkedOutForRowsOfLanes) {
-  struct Case {
-    uint32_t bytes;
-    uint64_t row, lanes;
-    uint64_t conflicts;
-    const char *padding;
-    uint64_t padded, left;
-  };
-  for (const Case &c : {Case{2, 64, 32, 30, "by 2 elements (4 bytes): none is left", 68, 0},
-                        Case{1, 32, 32, 14, "by 4 elements (4 bytes): none is left", 36, 0},
-                        Case{4, 32, 8, 2, "by 4 elements (16 bytes): none is left", 48, 0}}) {
-    const auto columns = [&](uint64_t row) {
-      table = {};
-      stream = {};
-      const auto site = ldsLoad(c.bytes);
-      stream.wave();
-      std::vector<uint64_t> addresses;
-      for (uint64_t lane = 0; lane < 64; ++lane)
-        addresses.push_back(lane % c.lanes * row + lane / c.lanes * c.bytes);
-      stream.access(site, ~uint64_t{0}, addresses);
-      return lds();
-    };
-    const json before = columns(c.row);
-    EXPECT_EQ(before["conflicts"], c.conflicts);
-    EXPECT_NE(before["advice"].get<std::string>().find(c.padding), std::string::npos) << before;
-    EXPECT_EQ(columns(c.padded)["conflicts"], c.left);
-  }
-}
-
-// Every second float of an array: 64 lanes use 4 lines where 2 would do. Nobody knows of a struct.
-TEST_F(MemoryAnalysisTest, StructsAreSpokenOfOnlyWhereTheSourceHasOne) {
-  const std::string path = ::testing::TempDir() + "/members.hip";
-  std::ofstream(path) << "out[i] = in[2 * i];\n"   // the load is at column 10
-                         "out[i] = points[i].x;\n" // the member at 20
-                         "out[i] = point->x;\n"    // and at 17
-                         "points[i].x = in;\n"     // the store at 13
-                         "out[2 * i] = in;\n";     // at 12
-  for (const auto &[line, column, is_member] :
-       {std::tuple(1u, 10u, false), std::tuple(2u, 20u, true), std::tuple(3u, 17u, true),
-        std::tuple(4u, 13u, true), std::tuple(5u, 12u, false)}) {
-    table = {};
-    stream = {};
-    SiteTableBuilder::Site site;
-    site.kind = FADE_SITE_LOAD;
-    site.space = FADE_SPACE_GLOBAL;
-    site.size = 4;
-    site.file = path;
-    site.line = line;
-    site.column = column;
-    const auto every_second = table.add(site);
-    stream.wave();
-    stream.affine(every_second, 0x10000, 8);
-    const std::string advice = global()["advice"];
-    EXPECT_EQ(advice.find("struct of arrays") != std::string::npos, is_member) << advice;
-    EXPECT_EQ(advice.find("4 of every 8 bytes are used") != std::string::npos, !is_member)
-        << advice;
-  }
-}
-
-TEST_F(MemoryAnalysisTest, LanesThatStandByAreSpokenOf) {
-  const auto few = load(), half = load();
-  stream.wave();
-  stream.affine(few, 0x10000, 4, 0xf);      // 4 of 64
-  stream.affine(half, 0x20000, 4, kWave32); // 32 of 64
-  const json memory = run();
-  ASSERT_EQ(memory["global"].size(), 2u);
-  for (const json &access : memory["global"]) {
-    EXPECT_EQ(access["efficiency"], 1.0);
-    EXPECT_EQ(access["lane_slots"], 64);
-    const bool is_few = access["lanes"] == 4;
-    EXPECT_EQ(access["advice"].get<std::string>().starts_with("Only 4 of 64 lanes are active"),
-              is_few)
-        << access;
-  }
-  HostOptions options;
-  options.format = Format::text;
-  HandlerHost host({{"MemoryAnalysis", ""}}, options);
-  host.dispatch("kernel()", table.build("kernel"), stream);
-  const std::string text = host.finish();
-  EXPECT_NE(text.find(" active "), std::string::npos) << text;
-  EXPECT_TRUE(std::regex_search(text, std::regex("\\n +kernel.hip:1:1 .* 1 +6% +1 +1 +100%")))
-      << text;
 }
 
 } // namespace
