@@ -22,6 +22,11 @@ std::ostream &operator<<(std::ostream &out, const Target &t) {
   return out << t.arch << "_" << t.size;
 }
 
+// For gfx1100 the compiler puts delays (s_delay_alu) between instructions, and they count.
+double most(const Target &t, double instructions, double on_gfx1100) {
+  return t.arch == std::string("gfx1100") ? on_gfx1100 : instructions;
+}
+
 std::string object(const char *what, const Target &t) {
   return std::string(KERNELS_DIR "/cost_") + what + "_" + t.arch + "_" + t.size + ".hsaco";
 }
@@ -184,7 +189,7 @@ TEST_P(CostLimits, IrregularAccessInALoopThatIsAddedUpTakesAtMost600Instructions
     const double each =
         double(instructions[1] - instructions[0]) / (32.0 * items / GetParam().lanes);
     std::cout << kernel << ": " << each << " instructions per iteration\n";
-    EXPECT_LE(each, 600) << kernel;
+    EXPECT_LE(each, most(GetParam(), 500, 600)) << kernel;
   }
 }
 
@@ -197,7 +202,7 @@ TEST_P(CostLimits, AccessOfATwinThatCouldAddUpTakesAtMost150InstructionsToRecord
       [](Data &d) { return buffers(d, 5); }, records);
   std::cout << "four_loads: " << perAccess(cost) << " instructions, all recorded\n";
   EXPECT_EQ(cost.with.accesses.size(), 4 * items / GetParam().lanes);
-  EXPECT_LE(perAccess(cost), 150);
+  EXPECT_LE(perAccess(cost), most(GetParam(), 145, 150));
 }
 
 // Lanes that are not side by side. A twin that could add up takes a line and a single lane as
@@ -208,11 +213,12 @@ TEST_P(CostLimits, TilesScatteredAndSingleLanesTakeFewInstructionsToRecord) {
     const char *mode, *kernel;
     unsigned encoding, accesses;
     double limit;
-  } kernels[] = {{"accesses", "tile", FADE_ENCODING_TILED, waves, 115},
-                 {"accesses", "scattered", FADE_ENCODING_DELTA32, waves, 140},
-                 {"accesses", "half_scattered", FADE_ENCODING_DELTA32, waves, 140},
-                 {"accesses", "one_lane", FADE_ENCODING_UNIFORM, items / 64, 70},
-                 {"summary", "one_lane", FADE_ENCODING_UNIFORM, items / 64, 150}};
+  } kernels[] = {
+      {"accesses", "tile", FADE_ENCODING_TILED, waves, 115},
+      {"accesses", "scattered", FADE_ENCODING_DELTA32, waves, 140},
+      {"accesses", "half_scattered", FADE_ENCODING_DELTA32, waves, 140},
+      {"accesses", "one_lane", FADE_ENCODING_UNIFORM, items / 64, 70},
+      {"summary", "one_lane", FADE_ENCODING_UNIFORM, items / 64, most(GetParam(), 145, 150)}};
   for (const auto &k : kernels) {
     Stream records;
     records.records_only = k.mode == std::string("summary");
