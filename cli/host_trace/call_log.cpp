@@ -194,22 +194,23 @@ void writeProcess(JsonWriter &json, uint32_t pid, const Process &process) {
   });
 }
 
+/// The file, while it is written slice by slice.
 class Log {
 public:
   Log(const std::string &path, LogScope scope) : file_(path), scope_(scope) {}
 
-  /// No operation of a later slice began before `until`.
-  void write(const HostEvents &slice, uint64_t until) {
-    const bool is_whole = until == UINT64_MAX && !has_begun_;
+  void write(const HostEvents &slice, bool is_last) {
     total_ = {before_.calls + slice.calls.size(), before_.operations + slice.operations.size()};
     lost_ = slice.lost;
     is_in_software_ = is_in_software_ || slice.isInSoftware();
     if (scope_ == LogScope::everything) {
-      if (!std::exchange(has_begun_, true)) file_.put(is_whole ? head() : paddedHead());
-      is_padded_ = !is_whole;
+      if (!std::exchange(has_begun_, true)) {
+        is_padded_ = !is_last;
+        file_.put(is_padded_ ? paddedHead() : head());
+      }
       writeProcesses(slice);
     }
-    writeCalls(slice, until);
+    writeCalls(slice);
     if (scope_ == LogScope::everything) {
       for (std::size_t i = 0; i < slice.operations.size(); ++i) {
         writeOperation(file_.json, slice, i, before_);
@@ -243,8 +244,8 @@ public:
   }
 
 private:
-  /// The first line says how many of everything there are, which is known at the end: it has room
-  /// for that.
+  /// The first line says how many of everything there are. If that is not known yet, it has room
+  /// for it.
   static constexpr std::size_t kHeadBytes = 512;
   static_assert(kSoftwareTimes.size() < kHeadBytes - 200);
 
@@ -278,9 +279,9 @@ private:
         writeProcess(file_.json, pid, process);
   }
 
-  void writeCalls(const HostEvents &slice, uint64_t until) {
+  void writeCalls(const HostEvents &slice) {
     const LaunchedKernels kernels(slice);
-    const std::set<std::size_t> host_copies = host_copies_.in(slice, until);
+    const std::set<std::size_t> host_copies = host_copies_.in(slice);
     StackNames names(slice);
     for (std::size_t i = 0; i < slice.calls.size(); ++i) {
       const Call &call = slice.calls[i];
@@ -296,7 +297,8 @@ private:
 
   LineFile file_;
   const LogScope scope_;
-  bool has_begun_ = false, is_padded_ = false;
+  bool has_begun_ = false;
+  bool is_padded_ = false; ///< the first line is to be completed
   Numbers before_, total_; ///< without the last slice, and with it
   uint64_t lost_ = 0;
   bool is_in_software_ = false;
@@ -310,7 +312,9 @@ private:
 Status writeLog(const EventSource &events, const std::string &path, LogScope scope) {
   Log log(path, scope);
   EventSource::Facts facts;
-  const auto take = [&](const HostEvents &slice, uint64_t until) { log.write(slice, until); };
+  const auto take = [&](const HostEvents &slice, uint64_t until) {
+    log.write(slice, until == UINT64_MAX);
+  };
   std::error_code error;
   const bool is_written_once =
       std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);

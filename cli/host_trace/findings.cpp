@@ -273,17 +273,17 @@ std::vector<FoundFact> findFacts(const HostEvents &events) {
   return finder.finish(events);
 }
 
-std::set<std::size_t> HostCopies::in(const HostEvents &slice, uint64_t until) {
+std::set<std::size_t> HostCopies::in(const HostEvents &slice) {
   std::set<std::size_t> copies;
   const std::vector<bool> with_effect = callsWithEffect(slice);
   seeCauses(slice, without_call_, with_causes_);
-  for (const Call &call : slice.calls)
-    if (!call.isNameOnly()) captures_.see(call);
   for (std::size_t i = 0; i < slice.calls.size(); ++i) {
     const Call &call = slice.calls[i];
+    if (call.isNameOnly()) continue;
+    captures_.see(call);
     const uint32_t pid = call.thread.pid;
-    if (call.isNameOnly() || !call.hasReturned() || call.result != 0 || with_effect[i] ||
-        call.end_ns >= until || captures_.isCapturing(pid, call.start_ns) ||
+    if (!call.hasReturned() || call.result != 0 || with_effect[i] ||
+        captures_.isCapturing(pid, call.start_ns) ||
         (without_call_.contains(pid) && !with_causes_.contains(pid)))
       continue;
     if (const auto copy = copyOf(call); copy && copy->bytes.value_or(0) != 0) copies.insert(i);

@@ -87,8 +87,8 @@ private:
 /// host's processor.
 class HostCopies {
 public:
-  /// Their indexes in a slice. No operation of a later slice began before `until`.
-  std::set<std::size_t> in(const HostEvents &slice, uint64_t until);
+  /// Their indexes in a slice, which comes behind those that were seen before.
+  std::set<std::size_t> in(const HostEvents &slice);
 
 private:
   CaptureTimes captures_;
