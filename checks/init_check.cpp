@@ -1,5 +1,6 @@
 #include "checks/init_check.h"
 
+#include "base/hip_helpers.h"
 #include "checks/copied_values.h"
 #include "checks/written_memory.h"
 
@@ -9,7 +10,7 @@
 namespace fade::checks {
 
 bool isOfRuntime(std::string_view kernel) {
-  return kernel.starts_with("__amd_rocclr_") || kernel.starts_with("unnamed_");
+  return isHipHelper(kernel) || kernel.starts_with("unnamed_");
 }
 
 void InitCheck::noteWritten(uint64_t address, uint64_t size) {

@@ -5,6 +5,7 @@
 #include "analysis/critical_path/thread_order.h"
 #include "analysis/host_events/api_text.h"
 #include "analysis/host_events/operation_view.h"
+#include "base/hip_helpers.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -340,7 +341,7 @@ private:
     std::vector<std::string> names;
     for (const uint32_t each : operations) {
       const auto view = host_trace::viewOf(events_, events_.operations[each]);
-      const bool is_own = view.kernel.starts_with("__amd_rocclr_"); // HIP's way to copy and fill
+      const bool is_own = isHipHelper(view.kernel);
       names.push_back(
           view.purpose == host_trace::Purpose::fill || (is_own && isFillKernel(view.kernel))
               ? "fill"

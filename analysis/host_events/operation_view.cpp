@@ -1,6 +1,7 @@
 #include "analysis/host_events/operation_view.h"
 
 #include "analysis/host_events/api_text.h"
+#include "base/hip_helpers.h"
 #include "codeobj/demangle.h"
 
 #include <array>
@@ -85,9 +86,6 @@ std::optional<uint64_t> bytesOf(const Call &call, std::string_view function) {
                    : function.find("D32") != function.npos ? 4
                                                            : 1);
 }
-
-/// A kernel of HIP's own.
-bool isBlit(std::string_view kernel) { return kernel.starts_with("__amd_rocclr_"); }
 
 void copyDim3(const Call &call, std::string_view name, uint32_t (&to)[3]) {
   const auto words = argumentWords(call, name);
@@ -233,7 +231,7 @@ OperationView viewOf(std::string_view kernel, const Operation &operation, const 
     return view;
   }
   view.kernel = kernel;
-  if (!isBlit(kernel)) return view;
+  if (!isHipHelper(kernel)) return view;
   const auto has = [&](std::string_view part) { return kernel.find(part) != kernel.npos; };
   if (has("fill"))
     view.purpose = Purpose::fill;
@@ -262,7 +260,7 @@ OperationView viewOf(const HostEvents &events, const Operation &operation) {
       operation.isKernel() ? events.textOf(operation.pid, operation.event.name) : "";
   const auto call = events.callAt(operation.event.call);
   std::optional<CopyCall> copy;
-  if (call && isBlit(kernel)) copy = copyOf(events.calls[*call]);
+  if (call && isHipHelper(kernel)) copy = copyOf(events.calls[*call]);
   OperationView view = viewOf(kernel, operation, copy ? &*copy : nullptr);
   view.call = call;
   if (operation.isKernel()) view.module = events.moduleOf(operation.pid, operation.event.name);

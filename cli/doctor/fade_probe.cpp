@@ -1,5 +1,6 @@
 #include "doctor/fade_probe.h"
 
+#include "base/hip_helpers.h"
 #include "base/supervised.h"
 #include "base/temporary.h"
 #include "base/tools_environment.h"
@@ -54,7 +55,7 @@ struct Seen {
   /// Throws what the JSON library throws.
   void add(const Json &line) {
     const std::string type = line.at("type").text();
-    if (type == "dispatch" && !line.textOr("kernel").starts_with("__amd_rocclr_")) dispatch = line;
+    if (type == "dispatch" && !isHipHelper(line.textOr("kernel"))) dispatch = line;
     if (type == "blocks") blocks = line;
     if (type == "block") ++block_lines;
     if (type == "wave_end") ++ends;

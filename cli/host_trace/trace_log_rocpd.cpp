@@ -6,6 +6,8 @@
 #include "host_trace/rocpd_schema.h"
 #include "host_trace/trace_log.h"
 
+#include "base/hip_helpers.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -191,7 +193,7 @@ private:
     while (rows.step()) {
       LoggedOperation &operation = addOperation(rows);
       operation.kernel = log_.texts.keep(rows.text(6));
-      if (operation.kernel.starts_with("__amd_rocclr_")) {
+      if (isHipHelper(operation.kernel)) {
         if (operation.kernel.find("fill") != operation.kernel.npos)
           operation.purpose = Purpose::fill;
         else if (operation.kernel.find("copy") != operation.kernel.npos)

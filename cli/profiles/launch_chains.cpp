@@ -1,6 +1,7 @@
 #include "profiles/launch_chains.h"
 
 #include "analysis/ranking.h"
+#include "base/hip_helpers.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -17,9 +18,6 @@ bool isOrder(const Edge &edge) {
   return edge.kind == EdgeKind::stream || edge.kind == EdgeKind::event ||
          edge.kind == EdgeKind::graph;
 }
-
-/// HIP copies and fills by kernels of its own.
-bool isOfRuntime(std::string_view name) { return name.starts_with("__amd_rocclr_"); }
 
 /// The first node of the host before which each node has ended for sure, because it or what comes
 /// after it was waited for; UINT32_MAX: there is none.
@@ -91,7 +89,7 @@ FollowersByKernel followersIn(const ProgramDag &program) {
   FollowersByKernel all;
   std::map<std::pair<std::string, std::string>, std::set<std::string>> before;
   for (uint32_t node = 0; node < program.nodes.size(); ++node) {
-    if (program.nodes[node].kind != NodeKind::kernel || isOfRuntime(name(node))) continue;
+    if (program.nodes[node].kind != NodeKind::kernel || isHipHelper(name(node))) continue;
     const auto edges = program.dag.edgesInto(node);
     const auto call =
         std::ranges::find_if(edges, [](const Edge &e) { return e.kind == EdgeKind::launch; });
@@ -101,7 +99,7 @@ FollowersByKernel followersIn(const ProgramDag &program) {
     for (const Edge &edge : edges) {
       // What had ended when it was launched is not what it comes right after.
       if (!isOrder(edge) || waited[edge.from] <= launch) continue;
-      if (program.nodes[edge.from].kind == NodeKind::kernel && !isOfRuntime(name(edge.from)))
+      if (program.nodes[edge.from].kind == NodeKind::kernel && !isHipHelper(name(edge.from)))
         kernels.insert(edge.from);
       else
         is_after_others = true;

@@ -1,5 +1,7 @@
 #include "dispatch/blit_kernel.h"
 
+#include "base/hip_helpers.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -35,7 +37,7 @@ std::optional<BlitKernel> BlitKernel::find(const codeobj::KernelMetadata &kernel
 
 std::optional<BlitKernel> BlitKernel::of(const codeobj::KernelMetadata &kernel) {
   const std::string_view name = kernel.name;
-  if (!name.starts_with("__amd_rocclr_")) return std::nullopt;
+  if (!isHipHelper(name)) return std::nullopt;
   if (name.ends_with("_fillBufferAligned2D"))
     return find(kernel, Form::fill_rows,
                 {"bufUChar", "bufUShort", "bufUInt", "bufULong", "patternSize", "offset", "width",

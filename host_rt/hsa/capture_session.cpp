@@ -3,6 +3,7 @@
 #include "hsa/capture_session.h"
 
 #include "base/diagnostics.h"
+#include "base/hip_helpers.h"
 #include "base/quiet_thread.h"
 #include "base/run_folder.h"
 #include "fade/kernel_name.h"
@@ -53,7 +54,7 @@ static bool canBeReplayed(const DispatchPacket &packet) {
 }
 
 bool CaptureSession::isWanted(KernelEntry &kernel, uint64_t ordinal) {
-  if (kernel.info->symbol().starts_with("__amd_rocclr_")) return false;
+  if (isHipHelper(kernel.info->symbol())) return false;
   const bool is_wanted =
       kernel.is_chosen && services_.selection.wantsDispatch(kernel.info->symbol(), ordinal);
   const std::lock_guard lock(mutex_);

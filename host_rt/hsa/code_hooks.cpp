@@ -1,6 +1,7 @@
 #include "hsa/code_hooks.h"
 
 #include "base/diagnostics.h"
+#include "base/hip_helpers.h"
 #include "codeobj/demangle.h"
 #include "codeobj/module_id.h"
 #include "hip/install.h"
@@ -80,7 +81,8 @@ public:
       runtime->allocationPolicy().noteHostcalls();
     if (!runtime->keepsCode()) return;
     if (!runtime->settings().cache.empty() || runtime->captures() ||
-        runtime->observing() != Observe::pass || LoadedCode::mayBeInstrumented(blob.bytes()))
+        runtime->instrumentation().observing() != Observe::pass ||
+        LoadedCode::mayBeInstrumented(blob.bytes()))
       loaded.code = std::make_shared<LoadedCode>(codeobj::Blob::copy(blob.bytes(), blob.name()));
   }
   std::optional<Seen> find(uint64_t reader) {
@@ -205,7 +207,7 @@ void registerKernel(Registration &in, hsa_executable_symbol_t symbol) {
                       isOfWantedLibrary(selection, in.agent, in.loaded);
   note("kernel {} at {:#x}{}", kernel->info->name(), kernel->device.object,
        kernel->is_chosen ? "" : ", not chosen");
-  if (!name.starts_with("__amd_rocclr_")) in.runtime.noteLoaded();
+  if (!isHipHelper(name)) in.runtime.noteLoaded();
   in.kernels.push_back(kernel);
   in.runtime.registry().add(std::move(kernel));
 }
@@ -230,8 +232,8 @@ void registerExecutable(hsa_executable_t executable) {
         &registration);
     // Now, when twins are known as well, and not when the first packet comes: that may take long.
     for (const auto &kernel : registration.kernels)
-      if (kernel->is_chosen && runtime->planner().isNeeded())
-        aside("a kernel will not be replaced", [&] { runtime->planner().plan(*kernel); });
+      if (kernel->is_chosen && runtime->instrumentation().isNeeded())
+        aside("a kernel will not be replaced", [&] { runtime->instrumentation().plan(*kernel); });
     if (const Agent *agent = runtime->agents().find(item.agent);
         agent && runtime->wantsAllocations())
       noteVariables(runtime->allocations(), executable, *agent);
@@ -397,12 +399,13 @@ hsa_status_t loadCode(hsa_executable_t executable, hsa_agent_t agent, hsa_code_o
 const codeobj::Blob *withTwins(const codeobj::Blob &code, const std::string &library) {
   const Visit visit;
   Runtime *runtime = visit.runtime();
-  RewrittenCode *rewritten = runtime ? runtime->rewrittenCode() : nullptr;
+  RewrittenCode *rewritten = runtime ? runtime->instrumentation().rewrittenCode() : nullptr;
   if (!rewritten || LoadedCode::mayBeInstrumented(code.bytes()) ||
       !runtime->selection().wantsLibrary(library) ||
-      codeobj::asText(code.bytes()).find("__amd_rocclr_") != std::string_view::npos)
+      codeobj::asText(code.bytes()).find(kHipHelperPrefix) != std::string_view::npos)
     return nullptr;
-  const uint32_t modes = runtime->rewriteFor();
+  (void)runtime->agents(); // the analyzers are known then
+  const uint32_t modes = runtime->instrumentation().rewriteFor();
   if (modes == 0) return nullptr;
   auto other = rewritten->of(code.bytes(), code.name(), modes);
   if (!other) {

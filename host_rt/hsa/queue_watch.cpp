@@ -4,6 +4,7 @@
 #include "hip/recorder.h"
 #include "hsa/capture_session.h"
 #include "hsa/packet_rewrite.h"
+#include "hsa/runtime.h"
 
 #include <algorithm>
 #include <atomic>
@@ -44,7 +45,7 @@ void onPackets(const void *packets, uint64_t count, uint64_t index, void *data,
       if (CaptureSession *captures = visit.runtime()->captures())
         captures->rewrite(queue, own);
       else
-        rewritePackets(*visit.runtime(), queue, own, index);
+        rewritePackets(PacketServices::of(*visit.runtime()), queue, own, index);
     }
   } catch (const std::exception &e) { // each packet is whole, or there are none
     warn("packets are passed on unchanged: {}", e.what());

@@ -103,33 +103,14 @@ void Runtime::finishAndRelease() {
   if (Runtime *runtime = std::exchange(latest_, nullptr)) runtime->release();
 }
 
-namespace {
-
-/// Whether the software GPU will ask this library (fade_observer).
-bool isObserverOfGpu() {
-  const char *library = std::getenv("FADE_GPU_OBSERVER");
-  return library && std::string_view(library).ends_with("libfade.so");
-}
-
-} // namespace
-
 Runtime::Runtime(Settings settings)
-    : settings_(std::move(settings)), selection_(settings_), cache_(settings_.cache),
+    : settings_(std::move(settings)), selection_(settings_),
       loader_([this]() -> const Agents & { return agents(); },
               [this](hsa_executable_t executable, const Agent &agent) {
                 if (wantsAllocations()) noteVariables(allocations_, executable, agent);
               }),
-      planner_(registry_, cache_, loader_, settings_.instrumented),
-      can_observe_(settings_.instrumented && isObserverOfGpu()),
-      allocation_policy_(settings_.allocations), pools_(settings_, agents_, allocations_) {
-  constexpr std::chrono::seconds usual_time(120); // of a library with thousands of kernels
-  // Who has a kernel cache is to hear why it was not used.
-  const bool rewrites_itself =
-      settings_.observe == Observe::automatic && !can_observe_ && settings_.cache.empty();
-  if (settings_.instrumented && (settings_.observe == Observe::rewrite || rewrites_itself))
-    rewritten_ = std::make_unique<RewrittenCode>(ownDirectory() + "/fade/fade-rewrite",
-                                                 settings_.patient(usual_time), settings_.kernels);
-  planner_.setRewritten(rewritten_.get());
+      allocation_policy_(settings_.allocations), pools_(settings_, agents_, allocations_),
+      instrumentation_(settings_, selection_, registry_, loader_, pools_) {
   if (!settings_.capture.empty())
     captures_ = std::make_unique<CaptureSession>(
         CaptureServices{settings_, selection_, registry_, agents_, polled_, interrupts_, deaths()});
@@ -222,7 +203,6 @@ void Runtime::startThreads() {
        [this] { return dispatches_.load(std::memory_order_relaxed); },
        [this] { return has_kernels_.load() && queues_.load() == 0; }});
   RunFacts facts = factsOfRun(agents_);
-  if (settings_.workgroups.automatic != 0) sample_plan_.emplace(settings_.workgroups.automatic);
   if (trace_) {
     trace_->filter(settings_.workgroups);
     trace_->run(facts);
@@ -238,17 +218,8 @@ void Runtime::startThreads() {
         captures_ ? [this](double seconds) { return captures_->progress(seconds); }
                   : describeProgress(*analysis_, collector_.get()),
         ProgressLine::isPossible() ? std::chrono::milliseconds(0) : ProgressLine::kApart);
-  watchCache();
+  instrumentation_.start(*analysis_, trace_.get());
   is_running_.store(true, std::memory_order_release);
-}
-
-void Runtime::watchCache() {
-  if (cache_.empty()) return;
-  try {
-    cache_watch_ = std::make_unique<CacheWatch>(cache_, planner_);
-  } catch (const std::exception &e) {
-    warn("changes of the kernel cache will not be seen: {}", e.what());
-  }
 }
 
 void Runtime::close() {
@@ -261,7 +232,7 @@ void Runtime::close() {
   if (captures_) captures_->stop();
   if (const std::string why = captures_ ? captures_->whyNothing() : ""; !why.empty())
     warn("nothing was captured: {}", why);
-  if (cache_watch_) (void)cache_watch_->stop(kCachePatience);
+  instrumentation_.stop(kCachePatience);
   collector_->stop(settings_.patient(kCollectorPatience), settings_.patient(kCollectorLimit));
   if (deaths())
     if (const auto death = deaths_.unended()) sayDeath(*death);
@@ -294,40 +265,6 @@ void Runtime::release() {
   polled_.destroyAll();
   interrupts_.destroyAll();
   pools_.destroySignals();
-}
-
-bool Runtime::wantsRecords() const {
-  return settings_.stream || settings_.lossy || settings_.workgroups.sample_executions > 1 ||
-         !analysis_->takesSummaries();
-}
-
-uint32_t Runtime::rewriteFor() {
-  (void)agents(); // the analyzers are there then
-  const uint32_t needs = analysis_->needs();
-  constexpr uint32_t by_records = FADE_NEEDS_ACCESSES | FADE_NEEDS_BLOCKS | FADE_NEEDS_COUNTS;
-  const bool is_of_use = (needs & by_records) != 0 || !settings_.record.empty();
-  if (!is_of_use && settings_.observe != Observe::rewrite) return 0;
-  uint32_t modes = 0;
-  if ((needs & FADE_NEEDS_ACCESSES) != 0 || !settings_.record.empty()) modes |= FADE_MODE_ACCESSES;
-  if (analysis_->needsBlockRecords()) modes |= FADE_MODE_BLOCKS;
-  if (modes == FADE_MODE_ACCESSES && !wantsRecords()) modes |= FADE_MODE_SUMMARY;
-  // Who wants counts takes records of blocks as well.
-  if (modes == 0 || ((needs & FADE_NEEDS_COUNTS) != 0 && (modes & FADE_MODE_BLOCKS) == 0))
-    modes |= FADE_MODE_COUNTS;
-  return modes;
-}
-
-RingPool *Runtime::observedRings(const Agent &gpu) {
-  constexpr uint32_t by_records = FADE_NEEDS_ACCESSES | FADE_NEEDS_BLOCKS | FADE_NEEDS_COUNTS;
-  const uint32_t needs = analysis_->needs();
-  const bool only_counts = (needs & FADE_NEEDS_INSTRUCTIONS) != 0 && (needs & by_records) == 0 &&
-                           settings_.record.empty();
-  return pools_.rings(gpu, only_counts ? RingUse::counted : RingUse::observed);
-}
-
-void Runtime::skipped(const std::string &kernel, const std::string &reason) {
-  analysis_->log().skipped(kernel, reason);
-  if (trace_) trace_->skipped(kernel, reason);
 }
 
 } // namespace fade

@@ -4,12 +4,7 @@
 #include "base/progress_line.h"
 #include "base/selection.h"
 #include "base/settings.h"
-#include "dispatch/cache_watch.h"
 #include "dispatch/kernel_registry.h"
-#include "dispatch/observed_kernel.h"
-#include "dispatch/replacement.h"
-#include "dispatch/rewritten_code.h"
-#include "dispatch/sample_plan.h"
 #include "hsa/agents.h"
 #include "hsa/allocation_policy.h"
 #include "hsa/allocations.h"
@@ -17,6 +12,7 @@
 #include "hsa/copy_teller.h"
 #include "hsa/death_watch.h"
 #include "hsa/gpu_pools.h"
+#include "hsa/instrumentation.h"
 #include "hsa/signal_pool.h"
 #include "stream/analysis.h"
 #include "stream/collector.h"
@@ -78,38 +74,17 @@ public:
   const Agents &agents();
   Collector &collector() { return *collector_; }
   CopyTeller &copyTeller() { return copy_teller_; }
-  Analysis &analysis() { return *analysis_; }
   GpuPools &pools() { return pools_; }
-  /// For kernels that are observed.
-  RingPool *observedRings(const Agent &gpu);
+  /// What runs instead of the application's kernels.
+  Instrumentation &instrumentation() { return instrumentation_; }
   SignalPool &polledSignals() { return polled_; }
   SignalPool &interruptSignals() { return interrupts_; }
 
-  /// Null unless a sample is taken that depends on the dispatches.
-  SamplePlan *samplePlan() { return sample_plan_ ? &*sample_plan_ : nullptr; }
-  uint64_t nextDispatch() { return dispatches_.fetch_add(1, std::memory_order_relaxed) + 1; }
   /// A kernel of the application's was loaded; HIP has some of its own.
   void noteLoaded() { has_kernels_.store(true, std::memory_order_relaxed); }
-  /// Counts the queues that are watched; their numbers.
+  /// Counts the queues that are watched, and the dispatches; their numbers.
   std::atomic<uint64_t> &queueCount() { return queues_; }
-
-  /// What runs instead of a kernel.
-  ReplacementPlanner &planner() { return planner_; }
-  /// In packet callbacks, before plans are used.
-  void settleCache() {
-    if (cache_watch_) cache_watch_->settle();
-  }
-  void skipped(const std::string &kernel, const std::string &reason);
-  /// Whether the software GPU is asked what kernels do.
-  Observe observing() const { return can_observe_ ? settings_.observe : Observe::pass; }
-  ObservedKernels &observedKernels() { return observed_; }
-  /// Null unless code objects are to be rewritten when they are loaded.
-  RewrittenCode *rewrittenCode() { return rewritten_.get(); }
-  /// Whether kernels that can add their accesses up are to record them: that depends on what the
-  /// handlers take, and on what is to be known of each execution.
-  bool wantsRecords() const;
-  /// What rewritten kernels are to do for the analyzers; 0: nothing that they need.
-  uint32_t rewriteFor();
+  std::atomic<uint64_t> &dispatchCount() { return dispatches_; }
 
   /// Before a death is explained: what kernels have written down is to be known, as far as it
   /// comes.
@@ -124,7 +99,6 @@ private:
   explicit Runtime(Settings settings);
   ~Runtime() = delete; // threads of the application may be inside of it at any time
   void startThreads();
-  void watchCache();
   void close();
   void release();
 
@@ -135,16 +109,12 @@ private:
   const Settings settings_;
   const Selection selection_;
   KernelRegistry registry_;
-  KernelCache cache_;
   HsaCodeLoader loader_;
-  ReplacementPlanner planner_;
-  const bool can_observe_; ///< the software GPU is there, and tells libfade
-  ObservedKernels observed_;
-  std::unique_ptr<RewrittenCode> rewritten_;
   AllocationTable allocations_;
   AllocationPolicy allocation_policy_;
   DeathWatch deaths_;
   GpuPools pools_;
+  Instrumentation instrumentation_;
   SignalPool polled_{SignalPool::Kind::polled};
   SignalPool interrupts_{SignalPool::Kind::interrupts};
 
@@ -153,14 +123,12 @@ private:
   std::once_flag started_;
   std::atomic<bool> is_running_{false}; ///< startThreads has ended
   Agents agents_;
-  std::unique_ptr<CacheWatch> cache_watch_; ///< null if there is no cache
   std::unique_ptr<Output> output_;
   std::unique_ptr<TraceWriter> trace_;
   std::unique_ptr<Analysis> analysis_;
   std::unique_ptr<Collector> collector_;
   CopyTeller copy_teller_;
   std::unique_ptr<ProgressLine> progress_;
-  std::optional<SamplePlan> sample_plan_;
   std::atomic<uint64_t> dispatches_{0}, queues_{0};
   std::atomic<bool> has_kernels_{false};
 };

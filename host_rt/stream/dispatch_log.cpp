@@ -1,6 +1,7 @@
 #include "stream/dispatch_log.h"
 
 #include "base/diagnostics.h"
+#include "base/hip_helpers.h"
 #include "fade/csv_writer.h"
 #include "fade/json_writer.h"
 #include "fade/kernel_name.h"
@@ -193,7 +194,7 @@ std::optional<std::string> DispatchLog::hint() const {
   outcome.instrumented = instrumented_;
   // Kernels of the HIP runtime are nobody's wish.
   for (const auto &[key, durations] : durations_)
-    if (!key.kernel.starts_with("__amd_rocclr_") &&
+    if (!isHipHelper(key.kernel) &&
         (outcome.kernels.empty() || outcome.kernels.back() != key.kernel))
       outcome.kernels.push_back(key.kernel);
   outcome.lacks_twins = std::ranges::any_of(
