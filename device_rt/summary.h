@@ -458,15 +458,16 @@ INLINE void add_up_here(table_t table, u64 address, u32 slot, u32 counter, i32 k
   group_t group = enter_here();
   own_class_t own = look_at_own_class(table, slot & FADE_SLOT_MASK);
   u32 lane = lane_id(), first = first_lane(group, lane);
-  if (is_own_class(group, own, address, (u64)(i64)key, lane, first, false)) {
-    // As vectors, so that addresses are not known to be the same in all lanes (divergent_zero()).
-    if (lane == first)
-      count_own(table, to_vector(slot & FADE_SLOT_MASK), to_vector(counter), in_lds ? 0 : 1);
-  } else if (in_lds) {
-    __fade_rt_summary_lds(table, address, slot, counter);
-  } else {
-    __fade_rt_summary(table, address, slot, counter, key);
+  bool is_own = is_own_class(group, own, address, (u64)(i64)key, lane, first, false);
+  if (!is_own) {
+    if (in_lds)
+      __fade_rt_summary_lds(table, address, slot, counter);
+    else
+      __fade_rt_summary(table, address, slot, counter, key);
   }
+  // As vectors, so that addresses are not known to be the same in all lanes (divergent_zero()).
+  if (lane == (is_own ? first : ~0u))
+    count_own(table, to_vector(slot & FADE_SLOT_MASK), to_vector(counter), in_lds ? 0 : 1);
 }
 
 ENTRY void __fade_rt_summary_here(table_t table, u64 address, u32 slot, u32 counter, i32 key) {
@@ -519,7 +520,7 @@ ENTRY void __fade_rt_summary_user(table_t table, u64 value, u32 slot, u32 counte
   leave(group);
 }
 
-// Blocks are recorded if everything is; who takes sums does without.
+// Blocks are recorded if everything is. Called only then, and by waves that nobody wants to see.
 ENTRY void __fade_rt_summary_block(table_t table, u32 slot, u32 counter) {
   table = uniform_table(table);
   if ((summary_of(table)->flags & FADE_SUMMARY_STREAM) == 0) return;
@@ -528,7 +529,8 @@ ENTRY void __fade_rt_summary_block(table_t table, u32 slot, u32 counter) {
 }
 
 // Called once by each wave, with the work-item of each lane. Two numbers are the address of its
-// table, the third is the offset of its counter, the last the bits of an address that matter.
+// table, the third is the offset of its counter, the last the bits of an address that matter: none
+// where everything is recorded, which is how waves know that blocks are, too.
 ENTRY uint4 __fade_rt_summary_begin(control_t control, u32 x, u32 y, u32 z, u32 work_item) {
   control = uniform_control(control);
   x = uniform(x), y = uniform(y), z = uniform(z);
@@ -545,11 +547,12 @@ ENTRY uint4 __fade_rt_summary_begin(control_t control, u32 x, u32 y, u32 z, u32 
   u32 group_number = x + summary->groups[0] * (y + summary->groups[1] * z);
   u32 wave = group_number * summary->waves_per_group + flat / wave_size();
   u32 counter = (u32)(summary->waves - table) + wave * 4;
-  return (uint4)((u32)table, (u32)(table >> 32), counter, summary->key);
+  u32 key = (summary->flags & FADE_SUMMARY_STREAM) != 0 ? 0 : summary->key;
+  return (uint4)((u32)table, (u32)(table >> 32), counter, key);
 }
 
-// Called behind it: a wave that records everything is announced at once. Not a part of it: 8 bytes
-// of stack on gfx9 (LLVM 19).
+// Called behind it by a wave that records everything: it is announced at once. Not a part of it: 8
+// bytes of stack on gfx9 (LLVM 19).
 ENTRY void __fade_rt_summary_announce(table_t table, u32 counter) {
   table = uniform_table(table);
   if ((summary_of(table)->flags & FADE_SUMMARY_STREAM) == 0) return;

@@ -209,7 +209,7 @@ void ModuleInstrumentation::instrumentClone(Clone &clone, uint32_t kernel,
   addGone(gone, accesses, access_sites, kernel, *clone.original);
 
   if (options_.sums()) {
-    instrumenter.findTable(clone);
+    instrumenter.findTable(clone, (options_.modes & FADE_MODE_BLOCKS) != 0);
   } else if (clone.is_kernel) {
     instrumenter.announceWave(clone, kernel);
     if (options_.modes & FADE_MODE_KERNEL) instrumenter.recordWaveEnd(clone, kernel);

@@ -28,12 +28,12 @@ Instruction &behindAllocas(BasicBlock &block) {
   return *at;
 }
 
-// The first place in a block behind which records may be written. In the entry block that is behind
-// the code which finds out wave and counters.
+// The first place in a block behind which records may be written. For the entry block that is
+// behind the code which finds out wave and counters; it may have parted the block.
 Instruction &firstInstruction(const Clone &clone, BasicBlock &block) {
-  for (Value *value : {clone.gate, clone.counters, clone.control, clone.wave})
-    if (auto *made = dyn_cast_or_null<Instruction>(value))
-      if (made->getParent() == &block) return *made->getNextNode();
+  if (&block == &clone.function->getEntryBlock())
+    for (Value *value : {clone.gate, clone.counters, clone.control, clone.records_all, clone.wave})
+      if (auto *made = dyn_cast_or_null<Instruction>(value)) return *made->getNextNode();
   return behindAllocas(block);
 }
 
@@ -104,15 +104,20 @@ Value *Instrumenter::workItem(IRBuilder<> &builder) const {
   return builder.CreateOr(x, builder.CreateOr(builder.CreateShl(y, 10), builder.CreateShl(z, 20)));
 }
 
-void Instrumenter::findTable(Clone &clone) {
+void Instrumenter::findTable(Clone &clone, bool has_blocks) {
   IRBuilder<> builder(&behindAllocas(clone.function->getEntryBlock()));
   Type *i32 = builder.getInt32Ty(), *i64 = builder.getInt64Ty();
   if (!clone.is_kernel) { // it has been handed over
     Value *table = builder.CreatePtrToInt(clone.control, i64);
-    Value *at = builder.CreateIntToPtr(
-        builder.CreateAdd(table, builder.getInt64(offsetof(fade_summary, key))),
-        pointerType(builder.getContext(), FADE_SPACE_GLOBAL));
-    clone.key = target_.uniform(builder, builder.CreateLoad(i32, at));
+    const auto load = [&](uint64_t offset) {
+      Value *at = builder.CreateIntToPtr(builder.CreateAdd(table, builder.getInt64(offset)),
+                                         pointerType(builder.getContext(), FADE_SPACE_GLOBAL));
+      return target_.uniform(builder, builder.CreateLoad(i32, at));
+    };
+    clone.key = load(offsetof(fade_summary, key));
+    if (has_blocks)
+      clone.records_all = builder.CreateIsNotNull(
+          builder.CreateAnd(load(offsetof(fade_summary, flags)), FADE_SUMMARY_STREAM));
     return;
   }
   CallInst *begin = builder.CreateCall(runtime_.summary_begin,
@@ -126,10 +131,14 @@ void Instrumenter::findTable(Clone &clone) {
                                     builder.CreateShl(builder.CreateZExt(part(1), i64), 32));
   clone.wave = part(2);
   clone.key = part(3);
+  clone.records_all = builder.CreateIsNull(clone.key);
   clone.wave->setName("__fade_wave");
   Type *pointer = clone.control->getType();
+  Instruction &rest = *builder.GetInsertPoint();
+  builder.SetInsertPoint(unlikely(clone.records_all, rest));
   builder.CreateCall(runtime_.summary_announce,
                      {builder.CreateIntToPtr(address, pointer), clone.wave});
+  builder.SetInsertPoint(&rest);
   // The last of all this: records come behind it, see firstInstruction().
   clone.control = builder.CreateIntToPtr(address, pointer, "__fade_table");
 }
@@ -249,12 +258,16 @@ void Instrumenter::recordUser(const Clone &clone, const UserRecord &record, uint
 }
 
 void Instrumenter::recordBlock(const Clone &clone, BasicBlock &block, uint32_t site) {
-  IRBuilder<> builder(&firstInstruction(clone, block));
-  if (sums_)
+  Instruction &first = firstInstruction(clone, block);
+  if (sums_) {
+    // Most waves add up: they do not call anything.
+    IRBuilder<> builder(unlikely(clone.records_all, first));
     builder.CreateCall(runtime_.summary_block,
                        {clone.control, builder.getInt32(slotOf(site)), clone.wave});
-  else
+  } else {
+    IRBuilder<> builder(&first);
     builder.CreateCall(runtime_.block, {clone.control, clone.wave, builder.getInt32(site)});
+  }
 }
 
 void Instrumenter::findCounters(Clone &clone) {

@@ -32,9 +32,10 @@ public:
 
   // Code at the start of a kernel that announces the wave; sets clone.wave.
   void announceWave(Clone &clone, uint32_t kernel);
-  // Code at the start of a function that adds accesses up; sets clone.key. In a kernel, `control`
-  // of the clone becomes the table of its part of the GPU, `wave` the place of the wave's counter.
-  void findTable(Clone &clone);
+  // Code at the start of a function that adds accesses up; sets clone.key, and clone.records_all if
+  // it is a kernel or has blocks to record. In a kernel, `control` of the clone becomes the table
+  // of its part of the GPU, `wave` the place of the wave's counter.
+  void findTable(Clone &clone, bool has_blocks);
   // Twins that add up. Before accesses of a kernel that a wave leaves where it returns, and nowhere
   // else: those in loops are kept in registers, as far as there are any. Behind them: code where
   // the kernel returns.

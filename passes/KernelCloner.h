@@ -30,6 +30,7 @@ struct Clone {
   llvm::Value *gate = nullptr;
   // Where accesses are added up: the bits of an address that matter.
   llvm::Value *key = nullptr;
+  llvm::Value *records_all = nullptr; // i1, of the wave: everything is recorded instead
   bool is_kernel = false;
 };
 

@@ -133,6 +133,27 @@ void measureIrregular(const std::string &arch, const std::string &kernel, uint32
   std::printf(" %zu |\n", left);
 }
 
+// What blocks cost that could be recorded, in twins that add up: loops of n iterations, and
+// products of n × n elements.
+void measureDefault(const std::string &arch, const std::string &kernel, uint32_t n) {
+  std::printf("| %s | %s | %u |", arch.c_str(), kernel.c_str(), n);
+  for (const std::string mode : {"summary", "default"}) {
+    Session session(arch, KERNELS_DIR "/record-" + arch + "-" + mode + "-with.hsaco", 1);
+    Data data(session.device());
+    const bool is_product = kernel == "naive_matmul";
+    const std::vector<float> matrix(is_product ? std::size_t{n} * n : 256);
+    Arguments arguments;
+    for (int i = 0; i < (is_product ? 3 : 1); ++i) arguments.add(data.add(matrix));
+    arguments.add<int>(static_cast<int>(n));
+    const Launch launch = is_product ? Launch{kernel, {n, n, 1}, {16, 16, 1}}
+                                     : Launch{kernel, {256, 1, 1}, {64, 1, 1}};
+    const auto original = instructions(session.runOriginal(launch, arguments).stats);
+    std::printf(" %.2f |", double(instructions(session.runTwin(launch, arguments, {}).stats)) /
+                               double(original));
+  }
+  std::printf("\n");
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -158,6 +179,13 @@ int main(int argc, char **argv) {
     for (const char *arch : {"gfx90a", "gfx1030"})
       for (const char *kernel : {"naive_matmul", "matmul"})
         for (const uint32_t n : {16u, 32u, 64u, 128u}) measureMatmul(arch, kernel, n);
+  }
+  if (wanted("default")) {
+    std::printf("\n| architecture | kernel | n | `summary` | `summary;blocks` |\n"
+                "|---|---|---|---|---|\n");
+    for (const char *arch : {"gfx90a", "gfx1030"})
+      for (const char *kernel : {"blocks_alone", "naive_matmul"})
+        for (const uint32_t n : {16u, 32u, 64u, 128u}) measureDefault(arch, kernel, n);
   }
   if (wanted("irregular")) {
     std::printf(

@@ -86,11 +86,17 @@ declare void @llvm.memcpy.p1.p0.i64(ptr addrspace(1), ptr, i64, i1)
 ; SITES: kernel 0 k twin=__fade_k at :0 modes=131 flags=16
 ; COUNTS: error: fade: 'summary' cannot be combined with counts, kernel or times
 
-; Where the wave and its table are known.
+; Where the wave and its table are known. Blocks, and waves by themselves, only where everything is recorded.
 ; BLOCKS-LABEL: define amdgpu_kernel void @__fade_k(
+; BLOCKS: [[ALL:%[0-9]+]] = icmp eq i32 {{%[0-9]+}}, 0
+; BLOCKS-NEXT: br i1 [[ALL]]
 ; BLOCKS: call void @__fade_rt_summary_announce(ptr addrspace(1) {{.*}}, i32 %__fade_wave)
 ; BLOCKS: %__fade_table = inttoptr
+; BLOCKS-NEXT: br i1 [[ALL]]
 ; BLOCKS: call void @__fade_rt_summary_block(ptr addrspace(1) %__fade_table, i32 128, i32 %__fade_wave)
 ; BLOCKS: call i64 @__fade_rt_summary(ptr addrspace(1) {{(noundef )?}}%__fade_table, i64 {{.*}}, i32 {{(noundef )?}}196, i32 {{(noundef )?}}%__fade_wave
 ; BLOCKS-LABEL: define internal void @__fade_called(
+; BLOCKS: [[STREAM:%[0-9]+]] = and i32 {{%[0-9]+}}, 1
+; BLOCKS: [[ALL_HERE:%[0-9]+]] = icmp ne i32 [[STREAM]], 0
+; BLOCKS: br i1 [[ALL_HERE]]
 ; BLOCKS: call void @__fade_rt_summary_block(

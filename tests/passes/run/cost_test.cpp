@@ -273,8 +273,31 @@ TEST_P(CostLimits, BlockCountTakesAtMost5InstructionsPerEntry) {
   std::cout << "blocks: " << per_entry << " instructions per block entry\n";
 }
 
+// What fadeprobe cc compiles by default can record blocks, and seldom has to: then they cost a
+// branch.
+TEST_P(CostLimits, BlockOfATwinThatAddsUpTakesAtMost4Instructions) {
+  const auto run = [&](const char *what, int times) {
+    Session session(GetParam().arch, object(what, GetParam()), 1);
+    Data data(session.device());
+    return session.runTwin({"blocks_alone", {items, 1, 1}, {64, 1, 1}},
+                           buffers(data, 1).add<int>(times), {});
+  };
+  uint64_t more[2], entries[2] = {};
+  for (const bool many : {false, true}) {
+    const int times = many ? 36 : 4;
+    const Recorded with = run("summary_blocks", times), without = run("summary", times);
+    EXPECT_TRUE(with.blocks.empty());
+    more[many] = with.stats.total().waves - without.stats.total().waves;
+    for (const fade_counter &c : run("counts", times).counters) entries[many] += c.entries;
+  }
+  ASSERT_GT(entries[1], entries[0] + 100);
+  const double each = double(more[1] - more[0]) / double(entries[1] - entries[0]);
+  std::cout << "blocks_alone: " << each << " instructions per block entry that is not recorded\n";
+  EXPECT_LE(each, 4);
+}
+
 TEST_P(CostLimits, NoScratchIsAddedWhereTheOriginalHasNone) {
-  for (const char *what : {"accesses", "counts", "summary"}) {
+  for (const char *what : {"accesses", "counts", "summary", "summary_blocks"}) {
     Session session(GetParam().arch, object(what, GetParam()), 1);
     for (const fade_site_kernel &kernel : session.sites().kernels()) {
       const std::string name(session.sites().string(kernel.name));

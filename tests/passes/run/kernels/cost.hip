@@ -111,6 +111,18 @@ KERNEL blocks(const int *in, int *out, int n) {
   out[i] += v;
 }
 
+// The same without accesses in them.
+KERNEL blocks_alone(int *out, int n) {
+  int i = globalId(), v = i;
+#pragma unroll 1
+  for (int k = 0; k < n; ++k) {
+    if (k & 1)
+      asm volatile("v_mul_lo_u32 %0, %0, 3" : "+v"(v)); // not to become a selection
+    if (v & 8)
+      asm volatile("v_xor_b32 %0, 5, %0" : "+v"(v));
+  }
+  out[i] = v;
+}
 
 // Each element of the result by itself: lanes of a row read the same element of `a`, which moves on
 // by four bytes, and a line of `b`.
