@@ -453,21 +453,21 @@ ENTRY void __fade_rt_summary_flat(table_t table, u64 address, u32 slot, u32 coun
 
 // ---- what twins contain: these are inlined, and their table is known to be uniform
 
-// Calls only for what is not in the slot of its site.
+// Calls only for what is not in the slot of its site. The count is in the `if`: behind the calls it
+// saves an instruction on gfx90a, and costs a sparse product a tenth of its time on an H200.
 INLINE void add_up_here(table_t table, u64 address, u32 slot, u32 counter, i32 key, bool in_lds) {
   group_t group = enter_here();
   own_class_t own = look_at_own_class(table, slot & FADE_SLOT_MASK);
   u32 lane = lane_id(), first = first_lane(group, lane);
-  bool is_own = is_own_class(group, own, address, (u64)(i64)key, lane, first, false);
-  if (!is_own) {
-    if (in_lds)
-      __fade_rt_summary_lds(table, address, slot, counter);
-    else
-      __fade_rt_summary(table, address, slot, counter, key);
+  if (is_own_class(group, own, address, (u64)(i64)key, lane, first, false)) {
+    // As vectors, so that addresses are not known to be the same in all lanes (divergent_zero()).
+    if (lane == first)
+      count_own(table, to_vector(slot & FADE_SLOT_MASK), to_vector(counter), in_lds ? 0 : 1);
+  } else if (in_lds) {
+    __fade_rt_summary_lds(table, address, slot, counter);
+  } else {
+    __fade_rt_summary(table, address, slot, counter, key);
   }
-  // As vectors, so that addresses are not known to be the same in all lanes (divergent_zero()).
-  if (lane == (is_own ? first : ~0u))
-    count_own(table, to_vector(slot & FADE_SLOT_MASK), to_vector(counter), in_lds ? 0 : 1);
 }
 
 ENTRY void __fade_rt_summary_here(table_t table, u64 address, u32 slot, u32 counter, i32 key) {

@@ -76,8 +76,8 @@ private:
 // reference.
 std::vector<Workload> makeWorkloads(Backend &backend, uint32_t shared, bool large);
 
-// The modes that the kernels are compiled with, besides none.
-inline constexpr const char *kModes[] = {"accesses", "blocks",  "counts",
-                                         "kernel",   "summary", "times"};
+// The modes that the kernels are compiled with, besides none. The default is that of fadeprobe cc.
+inline constexpr const char *kModes[] = {"accesses", "blocks",  "counts", "kernel",
+                                         "summary",  "default", "times"};
 
 } // namespace fade::silicon

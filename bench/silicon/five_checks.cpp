@@ -461,6 +461,7 @@ Result runTwin(CudaBackend &backend, const Workload &w, const Instrumented &m, T
   for (uint32_t i = 0; i < m.table->sites().size(); ++i) {
     const fade_site &site = m.table->sites()[i];
     if (site.kernel != *kernel || site.kind != FADE_SITE_BLOCK) continue;
+    if (sums) continue; // blocks are recorded where nothing is added up
     const fade_counter &c = outcome.counters[i];
     if (m.mode == "blocks")
       r.blocks.push_back({site.line, trace.block(i), trace.wavesAt(i)});

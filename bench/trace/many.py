@@ -88,7 +88,7 @@ def run(*command, out=subprocess.DEVNULL, watch=False, env=None):
     memory, of_each = watched.end() if watched else (usage.ru_maxrss / 1024, {})
     if status != 0:
         sys.exit(f"{command} ended with {status}: {errors}")
-    if "not recorded" in errors or "lost" in errors:  # a figure of less than everything would be none
+    if any(words in errors for words in ("not recorded", "lost", "nothing to write")):  # a figure of less than everything would be none
         sys.exit(f"{command}: {errors}")
     return time.monotonic() - began, usage.ru_utime + usage.ru_stime, memory, text, of_each
 
