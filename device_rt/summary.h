@@ -547,7 +547,8 @@ ENTRY uint4 __fade_rt_summary_begin(control_t control, u32 x, u32 y, u32 z, u32 
   u32 group_number = x + summary->groups[0] * (y + summary->groups[1] * z);
   u32 wave = group_number * summary->waves_per_group + flat / wave_size();
   u32 counter = (u32)(summary->waves - table) + wave * 4;
-  u32 key = (summary->flags & FADE_SUMMARY_STREAM) != 0 ? 0 : summary->key;
+  u32 key = summary->key, records = summary->flags & FADE_SUMMARY_STREAM; // both in any case
+  if (records) key = 0;
   return (uint4)((u32)table, (u32)(table >> 32), counter, key);
 }
 

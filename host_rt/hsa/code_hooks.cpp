@@ -7,6 +7,7 @@
 #include "hip/install.h"
 #include "hip/recorder.h"
 #include "hsa/capture_session.h"
+#include "hsa/pending_code.h"
 #include "hsa/runtime.h"
 #include "hsa/variables.h"
 
@@ -19,105 +20,28 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
-#include <mutex>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <unordered_map>
 
 namespace fade {
 namespace {
 
-using Facts = std::unordered_map<std::string, KernelFacts>; ///< by the kernel's symbol
-
-/// Of all kernels of a code object, while its bytes are there; what cannot be read is left out.
-Facts factsIn(const codeobj::Blob &blob) {
-  Facts all;
-  const auto object = codeobj::CodeObject::open(codeobj::Blob::borrow(blob.bytes(), blob.name()));
-  if (!object) return all;
-  for (std::size_t i = 0; i < (*object)->kernelCount(); ++i) {
-    const auto kernel = (*object)->kernel(i);
-    if (!kernel || !kernel->has_metadata) continue;
-    const codeobj::KernelMetadata &data = kernel->metadata;
-    all[data.name] = {data.vgpr_count,       data.agpr_count,       data.sgpr_count,
-                      data.vgpr_spill_count, data.sgpr_spill_count, BlitKernel::of(data)};
-  }
-  return all;
-}
-
-/// Code objects between the creation of a reader and the freezing of an executable.
-class PendingCode {
-public:
-  /// What a reader reads: its bytes if somebody wants them, the file they are in, and which module
-  /// they are.
-  struct Seen {
-    codeobj::Blob blob;
-    std::string path;
-    std::string module;
-  };
-  void addReader(uint64_t reader, Seen seen) {
-    const std::lock_guard lock(mutex_);
-    readers_[reader] = std::move(seen);
-  }
-  void dropReader(uint64_t reader) {
-    const std::lock_guard lock(mutex_);
-    readers_.erase(reader);
-  }
-  /// Notes that an agent gets what a reader reads. The bytes are kept only if they matter.
-  void load(uint64_t executable, hsa_agent_t agent, uint64_t reader) {
-    const std::lock_guard lock(mutex_);
-    Loaded &loaded = executables_[executable].emplace_back();
-    loaded.agent = agent;
-    const auto at = readers_.find(reader);
-    const Visit visit;
-    Runtime *runtime = visit.runtime();
-    if (at == readers_.end() || !runtime) return;
-    const codeobj::Blob &blob = at->second.blob;
-    loaded.path = at->second.path;
-    loaded.module = at->second.module;
-    if (blob.empty()) return;
-    if (hip::hasRecorder()) loaded.facts = factsIn(blob);
-    if (runtime->allocationPolicy().isActive() &&
-        codeobj::asText(blob.bytes()).find("hidden_hostcall_buffer") != std::string_view::npos)
-      runtime->allocationPolicy().noteHostcalls();
-    if (!runtime->keepsCode()) return;
-    if (!runtime->settings().cache.empty() || runtime->captures() ||
-        runtime->instrumentation().observing() != Observe::pass ||
-        LoadedCode::mayBeInstrumented(blob.bytes()))
-      loaded.code = std::make_shared<LoadedCode>(codeobj::Blob::copy(blob.bytes(), blob.name()));
-  }
-  std::optional<Seen> find(uint64_t reader) {
-    const std::lock_guard lock(mutex_);
-    const auto at = readers_.find(reader);
-    if (at == readers_.end()) return std::nullopt;
-    return at->second;
-  }
-  struct Loaded {
-    hsa_agent_t agent{};
-    std::shared_ptr<const LoadedCode> code;
-    Facts facts;
-    std::string path; ///< the file it is in; empty: none, or nobody asks
-    std::string module;
-  };
-  std::vector<Loaded> take(uint64_t executable) {
-    const std::lock_guard lock(mutex_);
-    auto node = executables_.extract(executable);
-    return node.empty() ? std::vector<Loaded>() : std::move(node.mapped());
-  }
-  std::string nextName() {
-    const std::lock_guard lock(mutex_);
-    return fmt::format("code object {}", ++named_);
-  }
-
-private:
-  std::mutex mutex_;
-  std::unordered_map<uint64_t, Seen> readers_;
-  std::unordered_map<uint64_t, std::vector<Loaded>> executables_;
-  uint64_t named_ = 0;
-};
-
-PendingCode &pending() {
-  static auto *code = new PendingCode; // outlives every exit handler
-  return *code;
+/// What is kept of code that is loaded: its bytes only if they matter. Takes a while, so no lock is
+/// held.
+void describe(PendingCode::Loaded &loaded, const PendingCode::Seen &seen, Runtime &runtime) {
+  loaded.path = seen.path;
+  loaded.module = seen.module;
+  const codeobj::Blob &blob = seen.blob;
+  if (blob.empty()) return;
+  if (hip::hasRecorder()) loaded.facts = kernelFactsOf(blob);
+  if (runtime.allocationPolicy().isActive() &&
+      codeobj::asText(blob.bytes()).find("hidden_hostcall_buffer") != std::string_view::npos)
+    runtime.allocationPolicy().noteHostcalls();
+  if (!runtime.keepsCode()) return;
+  if (!runtime.settings().cache.empty() || runtime.captures() ||
+      runtime.instrumentation().observing() != Observe::pass ||
+      LoadedCode::mayBeInstrumented(blob.bytes()))
+    loaded.code = std::make_shared<LoadedCode>(codeobj::Blob::copy(blob.bytes(), blob.name()));
 }
 
 /// Runs what FADE does besides the runtime's own work; whatever goes wrong there stays there.
@@ -130,6 +54,19 @@ template <typename F> void aside(const char *what, F &&f) noexcept {
   } catch (...) {
     warn("{}: an exception of unknown type", what);
   }
+}
+
+/// An agent gets what a reader reads; without memory for what that is, at least that is known.
+void noteLoad(hsa_executable_t executable, hsa_agent_t agent, uint64_t reader) noexcept {
+  aside("a code object was not seen", [&] {
+    PendingCode::Loaded loaded;
+    loaded.agent = agent;
+    const auto seen = pending().find(reader);
+    const Visit visit;
+    if (seen && visit.runtime())
+      aside("a code object was not read", [&] { describe(loaded, *seen, *visit.runtime()); });
+    pending().load(executable.handle, std::move(loaded));
+  });
 }
 
 std::string kernelName(hsa_executable_symbol_t symbol) {
@@ -172,8 +109,15 @@ bool isOfWantedLibrary(const Selection &selection, hsa_agent_t agent,
          });
 }
 
+/// What registering kernels needs.
+struct KernelServices {
+  const Agents &agents;
+  KernelRegistry &registry;
+  const Selection &selection;
+};
+
 struct Registration {
-  Runtime &runtime;
+  KernelServices services;
   hsa_executable_t executable;
   hsa_agent_t agent;
   const std::vector<PendingCode::Loaded> &loaded;
@@ -186,11 +130,11 @@ void registerKernel(Registration &in, hsa_executable_symbol_t symbol) {
   if (!ok(get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &kind)) || kind != HSA_SYMBOL_KIND_KERNEL)
     return;
   const std::string name = kernelName(symbol);
-  const Agent *agent = in.runtime.agents().find(in.agent);
+  const Agent *agent = in.services.agents.find(in.agent);
   auto code = codeOf(name, in.agent, in.loaded);
   auto kernel = std::make_shared<KernelEntry>(
-      in.runtime.registry().info({0, codeobj::demangle(name), name, agent ? agent->target : "",
-                                  moduleOf(code.get(), in.agent, in.loaded)}));
+      in.services.registry.info({0, codeobj::demangle(name), name, agent ? agent->target : "",
+                                 moduleOf(code.get(), in.agent, in.loaded)}));
   kernel->device = readKernelSymbol(symbol);
   kernel->agent = in.agent.handle;
   kernel->executable = in.executable.handle;
@@ -202,14 +146,13 @@ void registerKernel(Registration &in, hsa_executable_symbol_t symbol) {
     if (const auto at = loaded.facts.find(name);
         loaded.agent.handle == in.agent.handle && at != loaded.facts.end())
       kernel->facts = at->second;
-  const Selection &selection = in.runtime.selection();
+  const Selection &selection = in.services.selection;
   kernel->is_chosen = selection.wantsKernel(kernel->info->name()) &&
                       isOfWantedLibrary(selection, in.agent, in.loaded);
   note("kernel {} at {:#x}{}", kernel->info->name(), kernel->device.object,
        kernel->is_chosen ? "" : ", not chosen");
-  if (!isHipHelper(name)) in.runtime.noteLoaded();
   in.kernels.push_back(kernel);
-  in.runtime.registry().add(std::move(kernel));
+  in.services.registry.add(std::move(kernel));
 }
 
 void registerExecutable(hsa_executable_t executable) {
@@ -221,7 +164,11 @@ void registerExecutable(hsa_executable_t executable) {
   for (const auto &item : loaded) {
     if (std::ranges::find(done, item.agent.handle) != done.end()) continue;
     done.push_back(item.agent.handle);
-    Registration registration{*runtime, executable, item.agent, loaded, {}};
+    Registration registration{{runtime->agents(), runtime->registry(), runtime->selection()},
+                              executable,
+                              item.agent,
+                              loaded,
+                              {}};
     hsaApi().core.hsa_executable_iterate_agent_symbols_fn(
         executable, item.agent,
         [](hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t symbol, void *data) {
@@ -231,9 +178,11 @@ void registerExecutable(hsa_executable_t executable) {
         },
         &registration);
     // Now, when twins are known as well, and not when the first packet comes: that may take long.
-    for (const auto &kernel : registration.kernels)
+    for (const auto &kernel : registration.kernels) {
+      if (!isHipHelper(kernel->info->symbol())) runtime->noteLoaded();
       if (kernel->is_chosen && runtime->instrumentation().isNeeded())
         aside("a kernel will not be replaced", [&] { runtime->instrumentation().plan(*kernel); });
+    }
     if (const Agent *agent = runtime->agents().find(item.agent);
         agent && runtime->wantsAllocations())
       noteVariables(runtime->allocations(), executable, *agent);
@@ -388,9 +337,7 @@ hsa_status_t loadCode(hsa_executable_t executable, hsa_agent_t agent, hsa_code_o
                       const char *options) {
   const hsa_status_t status =
       hsaApi().core.hsa_executable_load_code_object_fn(executable, agent, code, options);
-  if (ok(status) && Runtime::active())
-    aside("a code object was not seen",
-          [&] { pending().load(executable.handle, agent, code.handle); });
+  if (ok(status) && Runtime::active()) noteLoad(executable, agent, code.handle);
   return status;
 }
 
@@ -435,7 +382,7 @@ bool loadWithTwins(hsa_executable_t executable, hsa_agent_t agent, hsa_code_obje
       core.hsa_executable_load_agent_code_object_fn(executable, agent, own, options, loaded);
   if (ok(status)) {
     pending().addReader(own.handle, {*other, original->path, original->module});
-    pending().load(executable.handle, agent, own.handle);
+    noteLoad(executable, agent, own.handle);
     pending().dropReader(own.handle);
   } else {
     warn("--observe rewrite: the runtime does not load {}", other->name());
@@ -454,9 +401,7 @@ hsa_status_t loadAgentCode(hsa_executable_t executable, hsa_agent_t agent,
   if (is_loaded) return HSA_STATUS_SUCCESS;
   const hsa_status_t status = hsaApi().core.hsa_executable_load_agent_code_object_fn(
       executable, agent, reader, options, loaded);
-  if (ok(status) && Runtime::active())
-    aside("a code object was not seen",
-          [&] { pending().load(executable.handle, agent, reader.handle); });
+  if (ok(status) && Runtime::active()) noteLoad(executable, agent, reader.handle);
   return status;
 }
 
