@@ -211,6 +211,8 @@ struct Executor::Impl {
   std::atomic<uint32_t> compute_units{arch.gpu->card.compute_units};
   std::atomic<Observer *> observer{nullptr};
   HazardReporter hazards; // of dispatches that nobody else observes
+  // Where caches are modelled, what is slow is not what is executed.
+  const JitUse jit = hooks.caches ? JitUse::off : jit_use();
   const bool reports_hazards = looks_behind_calls() || is_like_card("FADE_GPU_HAZARDS");
   DeviceServices services;
 
@@ -444,7 +446,7 @@ void Executor::Impl::worker(unsigned number) {
     lock.unlock();
 
     DispatchStats stats;
-    runner.use(*job->context.program);
+    runner.use(*job->context.program, job->context.schedule ? JitUse::off : jit);
     auto outcome = run_slice(*job, group, start, number, runner, view, stats);
     uint64_t finished = outcome == ResidentGroup::Outcome::finished;
     while (outcome == ResidentGroup::Outcome::finished && mine.size() && !job->context.halt &&

@@ -1,0 +1,132 @@
+#include "exec/jit.h"
+
+#include "base/trace.h"
+#include "exec/program.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <mutex>
+#include <string>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+
+namespace fade::sim {
+namespace {
+
+constexpr size_t most_code = size_t{64} << 20; // bytes, of all programs
+std::atomic<size_t> code_size{0};
+
+// LLVM must not compile while the process runs its destructors. So whoever compiles is counted, and
+// the end of the process waits for them, for a while.
+std::atomic<int> compiling{0};
+std::atomic<bool> is_over{false};
+// A forked child has LLVM's locks as other threads left them: it interprets.
+const pid_t process = getpid();
+
+void end_compiling() {
+  if (getpid() != process) return;
+  is_over = true;
+  using namespace std::chrono_literals;
+  for (int i = 0; compiling && i < 5000; i++) std::this_thread::sleep_for(1ms);
+}
+
+class Compiling {
+public:
+  Compiling() { compiling++; }
+  ~Compiling() { compiling--; }
+  Compiling(const Compiling &) = delete;
+  Compiling &operator=(const Compiling &) = delete;
+  bool may() const { return !is_over; }
+};
+
+// Beside this library; libraries for one kind of processor are two folders further down.
+std::string folder_of_this() {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<const void *>(&end_compiling), &info) || !info.dli_fname) return "";
+  const std::string path = info.dli_fname;
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+}
+
+JitCompile *load() {
+  const std::string folder = folder_of_this();
+  void *library = nullptr;
+  for (const std::string &place : {folder, folder + "../../", folder + "../lib/"})
+    if (!library) library = dlopen((place + jit_library_name).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) return nullptr;
+  std::atexit(end_compiling); // before the destructors of what was loaded
+  return reinterpret_cast<JitCompile *>(dlsym(library, jit_compile_name));
+}
+
+JitCompile *compiler() {
+  if (getpid() != process) return nullptr;
+  static JitCompile *const loaded = load();
+  return loaded;
+}
+
+// Errors do not pass through compiled code.
+bool call_handler(JitFrame &frame, Wave &w, const Instruction &in) {
+  *frame.current = &in;
+  w.expand_exec();
+  try {
+    in.run(w, in);
+    return false;
+  } catch (...) {
+    frame.error = std::current_exception();
+    return true;
+  }
+}
+
+} // namespace
+
+JitUse jit_use() {
+  static const JitUse use = [] {
+    const char *wish = std::getenv("FADE_GPU_JIT");
+    if (!wish || !*wish || !std::strcmp(wish, "1")) return JitUse::when_hot;
+    if (!std::strcmp(wish, "always")) return JitUse::always;
+    if (std::strcmp(wish, "0"))
+      say("FADE_GPU_JIT: '%s' is not 0, 1 or always; nothing is compiled", wish);
+    return JitUse::off;
+  }();
+  return use;
+}
+
+uint64_t jit_threshold() { return 2'000'000; }
+
+std::unique_ptr<JitCode> JitCode::compile(std::span<const Segment *const> region, const Arch &arch,
+                                          unsigned lanes) {
+  if (region.empty() || code_size > most_code) return nullptr;
+  const Compiling now;
+  if (!now.may()) return nullptr;
+  JitCompile *const compile_region = compiler();
+  if (!compile_region) return nullptr;
+  JitRequest request;
+  request.segments = region.data(), request.count = static_cast<uint32_t>(region.size());
+  request.lanes = lanes, request.arch = &arch;
+  request.call = call_handler, request.constant = constant_bits;
+  JitResult result;
+  compile_region(request, result);
+  if (!result.run) return nullptr;
+  code_size += result.size;
+  return std::unique_ptr<JitCode>(new JitCode(result));
+}
+
+JitCode::~JitCode() {
+  munmap(result_.memory, result_.size);
+  code_size -= result_.size;
+}
+
+void JitCode::publish(std::span<const Segment *const> region) {
+  entries_.reserve(region.size());
+  for (const Segment *segment : region) {
+    entries_.push_back({result_.run, static_cast<uint32_t>(entries_.size())});
+    segment->code.store(&entries_.back(), std::memory_order_release);
+    segment->was_compiled.store(true, std::memory_order_relaxed);
+  }
+}
+
+} // namespace fade::sim
