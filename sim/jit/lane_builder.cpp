@@ -92,12 +92,19 @@ Value *LaneBuilder::max_of(Value *x, Value *y) const {
   return b.CreateSelect(b.CreateOr(b.CreateFCmpOGT(y, x), same), y, x);
 }
 Value *LaneBuilder::num(Value *x, Value *y, Value *of_numbers) const {
-  Value *r = b.CreateSelect(is_nan(x), y, of_numbers), *ieee = splat(ieee_);
+  Value *r = b.CreateSelect(is_nan(x), y, of_numbers), *ieee = splat(mode_.ieee);
   r = b.CreateSelect(b.CreateAnd(ieee, is_signalling(y)), quiet(y), r);
   return b.CreateSelect(b.CreateAnd(ieee, is_signalling(x)), quiet(x), r);
 }
 Value *LaneBuilder::min_num(Value *x, Value *y) const { return num(x, y, min_of(x, y)); }
 Value *LaneBuilder::max_num(Value *x, Value *y) const { return num(x, y, max_of(x, y)); }
+
+Value *LaneBuilder::number(Value *x, Value *y, Value *of_numbers) const {
+  Value *r = b.CreateSelect(is_nan(x), y, of_numbers);
+  return b.CreateSelect(b.CreateAnd(is_nan(x), is_nan(y)), quiet(x), r);
+}
+Value *LaneBuilder::minimum_number(Value *x, Value *y) const { return number(x, y, min_of(x, y)); }
+Value *LaneBuilder::maximum_number(Value *x, Value *y) const { return number(x, y, max_of(x, y)); }
 
 Value *LaneBuilder::call(llvm::Intrinsic::ID id, std::initializer_list<Value *> operands) const {
   return b.CreateIntrinsic(id, {(*operands.begin())->getType()},

@@ -17,15 +17,19 @@ namespace fade::sim::jit {
 
 class LaneBuilder {
 public:
+  // What depends on the wave's MODE.
+  struct Mode {
+    llvm::Value *ieee, *nan_clamps_to_zero;
+  };
   LaneBuilder(llvm::IRBuilder<> &builder, unsigned width, bool is_exact, llvm::Value *first_lane,
-              llvm::Value *ieee)
-      : b(builder), width_(width), is_exact_(is_exact), first_lane_(first_lane), ieee_(ieee) {}
+              Mode mode)
+      : b(builder), width_(width), is_exact_(is_exact), first_lane_(first_lane), mode_(mode) {}
 
   llvm::IRBuilder<> &b;
 
   bool is_exact() const { return is_exact_; }
   llvm::Value *odd() const { return odd_; } // a bit per lane, or null: none can be
-  llvm::Value *ieee() const { return ieee_; }
+  llvm::Value *nan_clamps_to_zero() const { return mode_.nan_clamps_to_zero; }
 
   llvm::Type *type(Type t) const;
   llvm::Type *vector(llvm::Type *element) const;
@@ -61,18 +65,23 @@ public:
   llvm::Value *min_num(llvm::Value *x, llvm::Value *y) const;
   llvm::Value *max_num(llvm::Value *x, llvm::Value *y) const;
   llvm::Value *call(llvm::Intrinsic::ID id, std::initializer_list<llvm::Value *> operands) const;
+  // gfx12: the other one of a number and NaN, and a NaN only of two.
+  llvm::Value *minimum_number(llvm::Value *x, llvm::Value *y) const;
+  llvm::Value *maximum_number(llvm::Value *x, llvm::Value *y) const;
   void note_odd(llvm::Value *lanes) { odd_ = odd_ ? b.CreateOr(odd_, lanes) : lanes; }
 
   // The second result of the operation that is being made: a bit per lane.
   llvm::Value *flag = nullptr;
 
 private:
+  llvm::Value *number(llvm::Value *x, llvm::Value *y, llvm::Value *of_numbers) const;
   llvm::Value *num(llvm::Value *x, llvm::Value *y, llvm::Value *of_numbers) const;
   llvm::Value *is_signalling(llvm::Value *v) const;
 
   unsigned width_;
   bool is_exact_;
-  llvm::Value *first_lane_, *ieee_;
+  llvm::Value *first_lane_;
+  Mode mode_;
   llvm::Value *odd_ = nullptr;
 };
 

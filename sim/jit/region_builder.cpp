@@ -19,7 +19,7 @@ bool does_nothing(const Instruction &in) {
   const std::string_view name = op.name;
   return name == "s_nop" || name == "s_clause" || name == "s_delay_alu" ||
          name == "s_inst_prefetch" || name == "s_set_inst_prefetch_distance" ||
-         name == "s_setprio" || name.starts_with("s_waitcnt");
+         name == "s_setprio" || name.starts_with("s_wait");
 }
 
 // Whether a handler changes vector registers and memory only.
@@ -60,8 +60,8 @@ void RegionBuilder::declare(const char *name) {
   b.CreateStore(function_->getArg(2), done_);
   scalars_.set_wave(wave_);
   stats_ = b.CreateLoad(pointer_type, field(offsetof(Wave, stats)));
-  Value *rows = b.CreateLoad(pointer_type, field(offsetof(Wave, vgpr)));
-  stage_ = std::make_unique<Stage>(b, scalars_, request_, rows, width_);
+  rows_ = b.CreateLoad(pointer_type, field(offsetof(Wave, vgpr)));
+  stage_ = std::make_unique<Stage>(b, scalars_, request_, rows_, width_);
   operations_ = std::make_unique<ScalarOperations>(b, scalars_, *stage_, request_);
 }
 
@@ -134,9 +134,46 @@ void RegionBuilder::make_segment(const Part &part) {
   finish(segment);
 }
 
+// Lanes as scalars, and back. What the stage does not change may be read before it has run.
+bool RegionBuilder::make_lane_access(const Instruction &in) {
+  const std::string_view name = in.opcode->name;
+  const bool is_write = name == "v_writelane_b32", is_first = name == "v_readfirstlane_b32";
+  if (!is_write && !is_first && name != "v_readlane_b32") return false;
+  const Operand &from = in.src[0], &select = in.src[1];
+  const auto is_scalar = [](const Operand &o) {
+    return o.kind == Operand::Kind::sgpr || o.kind == Operand::Kind::constant;
+  };
+  if (is_write ? !is_scalar(from) : !from.is_vgpr() || in.dst.index == sreg::null) return false;
+  if (!is_first && !is_scalar(select)) return false;
+  bool waits = is_write || stage_->writes(from.index) || stage_->defines(in.dst.index, 1);
+  for (const Operand &o : {from, select})
+    waits |= o.kind == Operand::Kind::sgpr && stage_->defines(o.index, 1);
+  if (waits || in.ends_segment) stage_->run();
+  const auto value = [&](const Operand &o) -> Value * {
+    if (o.kind == Operand::Kind::sgpr) return scalars_.word(o.index);
+    return b.getInt32(static_cast<uint32_t>(request_.constant(o, Type::u32)));
+  };
+  Value *lane;
+  if (is_first) {
+    Value *exec = scalars_.exec();
+    lane = b.CreateIntrinsic(llvm::Intrinsic::cttz, {b.getInt64Ty()}, {exec, b.getFalse()});
+    lane = b.CreateSelect(b.CreateICmpEQ(exec, b.getInt64(0)), b.getInt64(0), lane);
+  } else {
+    lane = b.CreateZExt(b.CreateAnd(value(select), request_.lanes - 1), b.getInt64Ty());
+  }
+  const unsigned row = is_write ? in.dst.index : from.index;
+  Value *at =
+      b.CreateInBoundsGEP(b.getInt32Ty(), rows_, b.CreateAdd(lane, b.getInt64(uint64_t{row} * 64)));
+  if (is_write)
+    b.CreateStore(value(from), at);
+  else
+    scalars_.set_word(in.dst.index, b.CreateLoad(b.getInt32Ty(), at));
+  return true;
+}
+
 void RegionBuilder::make_instruction(const Instruction &in) {
   translated_++;
-  if (does_nothing(in)) return;
+  if (does_nothing(in) || make_lane_access(in)) return;
   if (stage_->knows(in)) return stage_->add(in);
   if (operations_->knows(in)) return operations_->add(in);
   translated_--;
@@ -188,7 +225,7 @@ void RegionBuilder::finish(const Segment &segment) {
   }
   if (is_branch) return go_on(last.target);
   // A handler that ends a segment may have changed anything: the interpreter looks what.
-  const bool knows = stage_->knows(last) || operations_->knows(last) || does_nothing(last);
+  const bool knows = stage_->knows(last) || operations_->knows(last);
   if (last.ends_segment && !knows) {
     b.CreateRet(b.CreateLoad(b.getInt64Ty(), done_));
     return;

@@ -36,6 +36,7 @@ private:
   void make_check(const Part &part);
   void make_segment(const Part &part);
   void count(const Segment &segment);
+  bool make_lane_access(const Instruction &in);
   void make_instruction(const Instruction &in);
   void call_handler(const Instruction &in);
   void finish(const Segment &segment);
@@ -52,7 +53,7 @@ private:
   llvm::IRBuilder<> b;
   llvm::Function *function_ = nullptr;
   llvm::Value *wave_ = nullptr, *frame_ = nullptr, *budget_ = nullptr, *done_ = nullptr;
-  llvm::Value *stats_ = nullptr;
+  llvm::Value *stats_ = nullptr, *rows_ = nullptr;
   ScalarFile scalars_;
   std::unique_ptr<Stage> stage_;
   std::unique_ptr<ScalarOperations> operations_;

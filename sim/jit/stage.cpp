@@ -5,7 +5,8 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include <array>
-#include <set>
+#include <string>
+#include <string_view>
 
 namespace fade::sim::jit {
 
@@ -30,14 +31,49 @@ namespace {
 bool is_mask_register(const Operand &o) {
   return o.kind == Operand::Kind::sgpr && o.index != sreg::null;
 }
+bool is_value(const Operand &o) {
+  return o.is_vgpr() || o.kind == Operand::Kind::sgpr || o.kind == Operand::Kind::constant;
+}
+
+bool compares_into_exec(const Opcode &op) {
+  return std::string_view(op.name).starts_with("v_cmpx_");
+}
+
+// Pairs of f32 go through the operation on one f32 twice. A move has none.
+bool is_move_of_pair(const Opcode &op) { return std::string_view(op.name) == "v_pk_mov_b32"; }
+VectorOperation operation_on_half(const Opcode &op) {
+  const std::string_view name = op.name;
+  if (name == "v_pk_add_f32" || name == "v_pk_mul_f32" || name == "v_pk_fma_f32")
+    return find_vector_operation("v_" + std::string(name.substr(5)));
+  return nullptr;
+}
+
+VectorOperation operation_of(const Opcode &op) {
+  const std::string_view name = op.name;
+  if (compares_into_exec(op)) return find_vector_operation("v_cmp_" + std::string(name.substr(7)));
+  return find_vector_operation(name);
+}
+
+unsigned sources_of(const Opcode &op) { return is_move_of_pair(op) ? 2 : op.sources; }
 
 } // namespace
 
+bool Stage::knows_pair(const Instruction &in) const {
+  const Opcode &op = *in.opcode;
+  if (!operation_on_half(op) && !is_move_of_pair(op)) return false;
+  if (in.clamp || in.encoding != Encoding::vop3p || !in.dst.is_vgpr()) return false;
+  for (unsigned s = 0; s < sources_of(op); s++)
+    if (!is_value(in.src[s])) return false;
+  return true;
+}
+
 bool Stage::knows_half(const Instruction &in) const {
   const Opcode &op = *in.opcode;
-  if (op.cls != ExecClass::valu || !find_vector_operation(op.name)) return false;
-  if (in.select != LaneSelect::none || in.clamp || in.omod || in.op_sel) return false;
-  if (in.encoding == Encoding::vop3p) return false;
+  if (op.cls != ExecClass::valu || !operation_of(op)) return false;
+  if (in.select != LaneSelect::none || (in.clamp && (!is_float(op.dst) || op.lanes_clamp)))
+    return false;
+  if (in.omod && request_.arch->gfx12) return false; // elsewhere it does nothing in plain modes
+  if (in.encoding == Encoding::vop3p && op.form == Form::usual) return false;
   for (unsigned s = 0; s < op.sources; s++) {
     const Operand &o = in.src[s];
     if (op.src[s] == Type::mask
@@ -51,6 +87,7 @@ bool Stage::knows_half(const Instruction &in) const {
 }
 
 bool Stage::knows(const Instruction &in) const {
+  if (knows_pair(in)) return true;
   if (!knows_half(in)) return false;
   return in.encoding == Encoding::vopd ? in.paired && knows_half(*in.paired) : !in.paired;
 }
@@ -82,12 +119,35 @@ Stage::Source Stage::source_of(const Instruction &in, unsigned number) {
 }
 
 void Stage::add_half(const Instruction &in, bool with_next) {
-  Step step{&in, find_vector_operation(in.opcode->name), {}, with_next};
+  Step step{&in, operation_of(*in.opcode), {}, with_next};
   for (unsigned s = 0; s < in.opcode->sources; s++) step.sources[s] = source_of(in, s);
   steps_.push_back(step);
+  if (!in.dst.is_vgpr()) return;
+  written_.insert(in.dst.index);
+  if (is_64(in.opcode->dst)) written_.insert(in.dst.index + 1u);
+}
+
+void Stage::add_pair(const Instruction &in) {
+  Step step{&in, operation_on_half(*in.opcode), {}};
+  step.is_pair = true;
+  for (unsigned s = 0; s < sources_of(*in.opcode); s++) {
+    const Operand &o = in.src[s];
+    if (o.kind == Operand::Kind::sgpr) {
+      if (defines(o.index, 2)) run();
+      step.sources[s].scalar = scalars_.pair(o.index);
+    } else if (o.kind == Operand::Kind::constant) {
+      const uint64_t one = request_.constant(o, Type::f32); // the same for both
+      step.sources[s].scalar = b.getInt64(step.operation ? one << 32 | static_cast<uint32_t>(one)
+                                                         : request_.constant(o, Type::u64));
+    }
+  }
+  steps_.push_back(step);
+  written_.insert(in.dst.index), written_.insert(in.dst.index + 1u);
 }
 
 void Stage::add(const Instruction &in) {
+  if (knows_pair(in)) return add_pair(in);
+  const bool into_exec = compares_into_exec(*in.opcode);
   // What the stage makes is no scalar yet, so whoever asks for it as one comes behind it.
   const auto waits = [&](const Instruction &half) {
     for (unsigned s = 0; s < half.opcode->sources; s++) {
@@ -97,15 +157,18 @@ void Stage::add(const Instruction &in) {
       const unsigned words = is_mask ? request_.lanes / 32 : is_64(half.opcode->src[s]) ? 2 : 1;
       if (defines(o.index, words) && !(is_mask && masks_.contains(o.index))) return true;
     }
-    const bool makes = half.opcode->dst == Type::mask || half.opcode->flag_out;
+    const bool makes = half.sdst.kind == Operand::Kind::sgpr &&
+                       (half.opcode->dst == Type::mask || half.opcode->flag_out);
     return makes && defines(half.sdst.index, request_.lanes / 32) &&
            !masks_.contains(half.sdst.index);
   };
   if (waits(in) || (in.paired && waits(*in.paired))) run();
   add_half(in, in.paired != nullptr);
   if (in.paired) add_half(*in.paired, false);
+  const int last = static_cast<int>(steps_.size()) - 1;
   if (in.opcode->dst == Type::mask || in.opcode->flag_out)
-    if (in.sdst.index != sreg::null) masks_[in.sdst.index] = static_cast<int>(steps_.size()) - 1;
+    if (is_mask_register(in.sdst)) masks_[in.sdst.index] = last;
+  if (into_exec) masks_[sreg::exec_lo] = last, sets_exec_ = true;
 }
 
 Value *Stage::address(const Chunk &chunk, unsigned index) {
@@ -153,9 +216,75 @@ Value *Stage::operand(Chunk &chunk, const Step &step, unsigned number) {
                  : is_64(type) ? pair_of_rows(chunk, o.index)
                                : row(chunk, o.index);
   const auto sign = [&] { return is_64(type) ? l.constant64(1ull << 63) : l.constant(1u << 31); };
+  if (is_16(type)) {
+    value = b.CreateLShr(value, l.constant(step.in->op_sel >> number & 1 ? 16 : 0));
+    if (type != Type::i16) return b.CreateAnd(value, l.constant(0xffff));
+    return b.CreateAShr(b.CreateShl(value, l.constant(16)), l.constant(16));
+  }
   if (o.abs) value = b.CreateAnd(value, b.CreateNot(sign()));
   if (o.neg) value = b.CreateXor(value, sign());
   return is_float(type) ? l.to_float(value) : value;
+}
+
+void Stage::set(Chunk &chunk, unsigned index, Value *value) {
+  chunk.rows[index] = value;
+  chunk.changed.insert(index);
+  chunk.pairs.erase(index);
+  if (index) chunk.pairs.erase(index - 1);
+}
+
+Value *Stage::half_of_pair(Chunk &chunk, const Step &step, unsigned number, bool high) {
+  const Source &source = step.sources[number];
+  if (!source.scalar) return row(chunk, step.in->src[number].index + (high ? 1 : 0));
+  Value *word = high ? b.CreateLShr(source.scalar, 32) : source.scalar;
+  return chunk.lanes.splat(b.CreateTrunc(word, b.getInt32Ty()));
+}
+
+// Both results are made before either is written.
+void Stage::put_pair(Chunk &chunk, const Step &step) {
+  const Instruction &in = *step.in;
+  LaneBuilder &l = chunk.lanes;
+  Value *results[2];
+  for (unsigned half = 0; half < 2; half++) {
+    if (!step.operation) {
+      results[half] = half_of_pair(chunk, step, half, in.op_sel >> half & 1);
+      continue;
+    }
+    const unsigned select = half ? in.op_sel_hi : in.op_sel, neg = half ? in.neg_hi : in.neg_lo;
+    Value *operands[3] = {};
+    for (unsigned s = 0; s < in.opcode->sources; s++) {
+      Value *word = half_of_pair(chunk, step, s, select >> s & 1);
+      if (neg >> s & 1) word = b.CreateXor(word, l.constant(1u << 31));
+      operands[s] = l.to_float(word);
+    }
+    results[half] = l.to_bits(step.operation(l, operands));
+  }
+  set(chunk, in.dst.index, results[0]);
+  set(chunk, in.dst.index + 1u, results[1]);
+}
+
+// The result with output modifiers, and in its place in the register.
+Value *Stage::modified(Chunk &chunk, const Step &step, Value *result) {
+  const Instruction &in = *step.in;
+  const Type type = in.opcode->dst;
+  LaneBuilder &l = chunk.lanes;
+  if (is_float(type) && in.clamp) {
+    const bool is_double = type == Type::f64;
+    Value *zero = l.real(0, is_double), *one = l.real(1, is_double);
+    Value *below = b.CreateSelect(b.CreateFCmpOLT(result, one), result, one);
+    Value *bounded = b.CreateSelect(b.CreateFCmpOGT(result, zero), below, zero);
+    Value *nan = b.CreateSelect(l.splat(l.nan_clamps_to_zero()), zero, result);
+    result = b.CreateSelect(l.is_nan(result), nan, bounded);
+  }
+  if (is_float(type)) result = l.to_bits(result);
+  if (!is_16(type)) return result;
+  result = b.CreateAnd(result, l.constant(0xffff));
+  const bool keeps = request_.arch->gfx10_up || in.opcode->preserves_high;
+  if (in.op_sel & 8)
+    return b.CreateOr(b.CreateShl(result, l.constant(16)),
+                      b.CreateAnd(row(chunk, in.dst.index), l.constant(0xffff)));
+  if (!keeps) return result;
+  return b.CreateOr(result, b.CreateAnd(row(chunk, in.dst.index), l.constant(0xffff0000)));
 }
 
 void Stage::put(Chunk &chunk, const Step &step, Value *result) {
@@ -165,26 +294,25 @@ void Stage::put(Chunk &chunk, const Step &step, Value *result) {
     return;
   }
   if (step.in->opcode->flag_out) chunk.made.back() = chunk.lanes.flag;
-  if (is_float(type)) result = chunk.lanes.to_bits(result);
+  result = modified(chunk, step, result);
   const unsigned index = step.in->dst.index;
-  const auto set = [&](unsigned i, Value *value) {
-    chunk.rows[i] = value;
-    chunk.changed.insert(i);
-    chunk.pairs.erase(i);
-    if (i) chunk.pairs.erase(i - 1);
-  };
-  if (!is_64(type)) return set(index, result);
+  if (!is_64(type)) return set(chunk, index, result);
   Value *words = b.CreateBitCast(result, llvm::FixedVectorType::get(b.getInt32Ty(), 2 * width_));
   std::vector<int> low(width_), high(width_);
   for (unsigned i = 0; i < width_; i++)
     low[i] = static_cast<int>(2 * i), high[i] = static_cast<int>(2 * i + 1);
-  set(index, b.CreateShuffleVector(words, low));
-  set(index + 1, b.CreateShuffleVector(words, high));
+  set(chunk, index, b.CreateShuffleVector(words, low));
+  set(chunk, index + 1, b.CreateShuffleVector(words, high));
   chunk.pairs[index] = result;
 }
 
 void Stage::make_chunk(Chunk &chunk) {
   for (size_t n = 0; n < steps_.size(); n++) {
+    if (steps_[n].is_pair) {
+      chunk.made.push_back(nullptr);
+      put_pair(chunk, steps_[n]);
+      continue;
+    }
     const size_t last = n + (steps_[n].with_next ? 1 : 0);
     std::vector<std::array<Value *, 4>> operands(2);
     for (size_t half = n; half <= last; half++)
@@ -213,14 +341,22 @@ void Stage::store(Chunk &chunk) {
   }
 }
 
+LaneBuilder::Mode Stage::load_mode() {
+  const auto is_set = [&](Value *v) { return b.CreateICmpNE(v, b.getInt32(0)); };
+  Value *at = scalars_.field(offsetof(Wave, machine) + offsetof(Machine, ieee));
+  Value *ieee = is_set(b.CreateZExt(b.CreateLoad(b.getInt8Ty(), at), b.getInt32Ty()));
+  if (request_.arch->gfx12) return {ieee, b.getTrue()};
+  Value *bits = b.CreateLoad(b.getInt32Ty(), scalars_.field(offsetof(Wave, mode)));
+  constexpr uint32_t dx10_clamp = 1 << 8;
+  return {ieee, is_set(b.CreateAnd(bits, dx10_clamp))};
+}
+
 void Stage::run() {
   if (steps_.empty()) return;
   llvm::LLVMContext &context = b.getContext();
   llvm::Function *function = b.GetInsertBlock()->getParent();
   Value *exec = scalars_.exec();
-  Value *ieee = b.CreateICmpNE(b.CreateLoad(b.getInt8Ty(), scalars_.field(offsetof(Wave, machine) +
-                                                                          offsetof(Machine, ieee))),
-                               b.getInt8(0));
+  const LaneBuilder::Mode mode = load_mode();
   BasicBlock *before = b.GetInsertBlock();
   BasicBlock *loop = BasicBlock::Create(context, "chunk", function);
   BasicBlock *latch = BasicBlock::Create(context, "chunk_done", function);
@@ -242,7 +378,7 @@ void Stage::run() {
     ways.emplace_back(b.GetInsertBlock(), chunk);
     b.CreateBr(latch);
   };
-  Chunk usual{{b, width_, false, first_lane, ieee}, first_lane, active};
+  Chunk usual{{b, width_, false, first_lane, mode}, first_lane, active};
   make_chunk(usual);
   if (usual.lanes.odd()) {
     BasicBlock *exactly = BasicBlock::Create(context, "exact", function);
@@ -250,7 +386,7 @@ void Stage::run() {
     Value *any = b.CreateICmpNE(bits_of(b.CreateAnd(usual.lanes.odd(), active)), b.getInt64(0));
     b.CreateCondBr(any, exactly, usually, llvm::MDBuilder(context).createBranchWeights(1, 1000));
     b.SetInsertPoint(exactly);
-    Chunk exact{{b, width_, true, first_lane, ieee}, first_lane, active};
+    Chunk exact{{b, width_, true, first_lane, mode}, first_lane, active};
     make_chunk(exact);
     finish(exact);
     b.SetInsertPoint(usually);
@@ -272,8 +408,13 @@ void Stage::run() {
   first_lane->addIncoming(next, latch);
   b.CreateCondBr(b.CreateICmpULT(next, b.getInt64(request_.lanes)), loop, behind);
   b.SetInsertPoint(behind);
-  for (const auto &[index, mask] : collected) scalars_.set_mask(index, mask);
-  steps_.clear(), masks_.clear();
+  for (const auto &[index, mask] : collected)
+    if (index == sreg::exec_lo && sets_exec_)
+      scalars_.set_exec(mask);
+    else
+      scalars_.set_mask(index, mask);
+  steps_.clear(), masks_.clear(), written_.clear();
+  sets_exec_ = false;
 }
 
 } // namespace fade::sim::jit

@@ -12,6 +12,7 @@
 #include "jit/scalar_file.h"
 
 #include <map>
+#include <set>
 #include <vector>
 
 namespace fade::sim::jit {
@@ -25,6 +26,8 @@ public:
   // Whether there is code for an instruction.
   bool knows(const Instruction &in) const;
   void add(const Instruction &in);
+  // Whether a vector register is among its results.
+  bool writes(unsigned row) const { return written_.contains(row); }
   // Whether some of these scalar registers get their value only when the stage has run.
   bool defines(unsigned index, unsigned count) const;
   // Makes the loop.
@@ -41,15 +44,23 @@ private:
     VectorOperation operation;
     Source sources[4];
     bool with_next = false; // reads its operands before the next one, and writes behind it
+    bool is_pair = false;   // of f32, in two registers
   };
   struct Chunk;
 
   bool knows_half(const Instruction &in) const;
+  bool knows_pair(const Instruction &in) const;
   void add_half(const Instruction &in, bool with_next);
+  void add_pair(const Instruction &in);
+  LaneBuilder::Mode load_mode();
   Source source_of(const Instruction &in, unsigned number);
   void make_chunk(Chunk &chunk);
   llvm::Value *operand(Chunk &chunk, const Step &step, unsigned number);
+  llvm::Value *half_of_pair(Chunk &chunk, const Step &step, unsigned number, bool high);
+  void put_pair(Chunk &chunk, const Step &step);
+  llvm::Value *modified(Chunk &chunk, const Step &step, llvm::Value *result);
   void put(Chunk &chunk, const Step &step, llvm::Value *result);
+  void set(Chunk &chunk, unsigned index, llvm::Value *value);
   void store(Chunk &chunk);
   llvm::Value *load(const Chunk &chunk, unsigned index);
   llvm::Value *row(Chunk &chunk, unsigned index);
@@ -65,6 +76,8 @@ private:
   unsigned width_;
   std::vector<Step> steps_;
   std::map<unsigned, int> masks_; // scalar register (pair): the step that makes it
+  bool sets_exec_ = false;        // by a comparison that does just that
+  std::set<unsigned> written_;    // vector registers
 };
 
 } // namespace fade::sim::jit

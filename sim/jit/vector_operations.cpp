@@ -138,6 +138,94 @@ Value *byte_to_single(L &l, Value *x, unsigned n) {
   return l.b.CreateUIToFP(byte, l.type(Type::f32));
 }
 
+Value *byte(L &l, Value *x, unsigned n) {
+  return l.b.CreateAnd(l.b.CreateLShr(x, l.constant(8 * n)), l.constant(0xff));
+}
+Value *has_bits(L &l, Value *x, uint32_t bits) {
+  return l.b.CreateICmpNE(l.b.CreateAnd(x, l.constant(bits)), l.constant(0));
+}
+// See permute_bytes() of the interpreter.
+Value *permute_bytes(L &l, Value *const *s) {
+  Value *result = l.constant(0);
+  for (unsigned n = 0; n < 4; n++) {
+    Value *selector = byte(l, s[2], n);
+    Value *by = l.b.CreateShl(amount(l, selector, 3), l.constant(3));
+    Value *word = l.b.CreateSelect(has_bits(l, selector, 4), s[0], s[1]);
+    Value *picked = l.b.CreateAnd(l.b.CreateLShr(word, by), l.constant(0xff));
+    word = l.b.CreateSelect(has_bits(l, selector, 2), s[0], s[1]);
+    word = l.b.CreateSelect(has_bits(l, selector, 1), word, l.b.CreateShl(word, l.constant(16)));
+    Value *sign = l.b.CreateAnd(l.b.CreateAShr(word, l.constant(31)), l.constant(0xff));
+    Value *rest = l.b.CreateSelect(l.b.CreateICmpEQ(selector, l.constant(12)), l.constant(0),
+                                   l.constant(0xff));
+    Value *upper = l.b.CreateSelect(l.b.CreateICmpULT(selector, l.constant(12)), sign, rest);
+    Value *one = l.b.CreateSelect(l.b.CreateICmpULT(selector, l.constant(8)), picked, upper);
+    result = l.b.CreateOr(result, l.b.CreateShl(one, l.constant(8 * n)));
+  }
+  return result;
+}
+
+// Multiply-add with two roundings that knows no denormals.
+Value *mad(L &l, Value *x, Value *y, Value *z) {
+  x = flushed(l, x), y = flushed(l, y), z = flushed(l, z);
+  Value *product = flushed(l, l.arithmetic(l.b.CreateFMul(x, y), {x, y}));
+  return flushed(l, l.arithmetic(l.b.CreateFAdd(product, z), {product, z}));
+}
+
+// Sums of p * t + c in f64, as sim/semantics/transcendental.h has them.
+Value *polynomial(L &l, Value *t, std::initializer_list<double> coefficients) {
+  Value *p = nullptr;
+  for (const double c : coefficients)
+    p = p ? l.b.CreateFAdd(l.b.CreateFMul(p, t), l.real(c, true)) : l.real(c, true);
+  return p;
+}
+Value *exp2_of(L &l, Value *x) {
+  Value *above = l.b.CreateFCmpOGT(x, l.real(-200)), *below = l.b.CreateFCmpOLT(x, l.real(200));
+  Value *bounded = l.b.CreateSelect(above, l.b.CreateSelect(below, x, l.real(200)), l.real(-200));
+  Value *wide = l.b.CreateFPExt(bounded, l.type(Type::f64));
+  Value *n = l.call(Intrinsic::roundeven, {wide}), *t = l.b.CreateFSub(wide, n);
+  Value *p = polynomial(l, t,
+                        {0.0001546144469856913, 0.0013400428177615838, 0.009618056678524637,
+                         0.05550327226670302, 0.24022650922288757, 0.6931472067028326, 1.0});
+  Value *whole = l.wide_signed(l.b.CreateFPToSI(n, l.type(Type::u32)));
+  Value *power = l.b.CreateShl(l.b.CreateAdd(whole, l.constant64(1023)), l.constant64(52));
+  Value *r = flushed(l, l.b.CreateFPTrunc(l.b.CreateFMul(p, l.to_float(power)), l.type(Type::f32)));
+  return l.b.CreateSelect(l.is_nan(x), l.quiet(x), r);
+}
+Value *log2_of_normal(L &l, Value *x) {
+  constexpr uint64_t sqrt_half = 0x3fe6a09e667f3bcd, one = 0x3ff0000000000000;
+  Value *bits = l.to_bits(l.b.CreateFPExt(x, l.type(Type::f64)));
+  Value *e = l.b.CreateSub(
+      l.b.CreateLShr(l.b.CreateAdd(bits, l.constant64(one - sqrt_half)), l.constant64(52)),
+      l.constant64(1023));
+  Value *m = l.to_float(l.b.CreateSub(bits, l.b.CreateShl(e, l.constant64(52))));
+  Value *unit = l.real(1, true);
+  Value *s = l.b.CreateFDiv(l.b.CreateFSub(m, unit), l.b.CreateFAdd(m, unit));
+  Value *p = polynomial(l, l.b.CreateFMul(s, s),
+                        {0.3407120415619086, 0.41167376623771057, 0.5770835660048659,
+                         0.9617966734515485, 2.885390081789987});
+  Value *whole = l.b.CreateSIToFP(l.narrow(e), l.type(Type::f64));
+  return l.b.CreateFPTrunc(l.b.CreateFAdd(whole, l.b.CreateFMul(p, s)), l.type(Type::f32));
+}
+Value *log2_of(L &l, Value *x) {
+  Value *v = flushed(l, x), *zero = l.real(0);
+  Value *infinite = l.to_float(l.constant(0x7f800000));
+  Value *positive = l.b.CreateFCmpOGT(v, zero);
+  Value *usual = l.b.CreateAnd(positive, l.b.CreateFCmpOLT(v, infinite));
+  Value *r = log2_of_normal(l, l.b.CreateSelect(usual, v, l.real(1)));
+  Value *other = l.b.CreateSelect(positive, v, l.nan_of({v}));
+  other = l.b.CreateSelect(l.b.CreateFCmpOEQ(v, zero), l.to_float(l.constant(0xff800000)), other);
+  return l.b.CreateSelect(usual, r, other);
+}
+Value *reciprocal_root(L &l, Value *x) {
+  Value *wide = l.call(Intrinsic::sqrt, {l.b.CreateFPExt(x, l.type(Type::f64))});
+  Value *r = l.b.CreateFPTrunc(l.b.CreateFDiv(l.real(1, true), wide), l.type(Type::f32));
+  return l.arithmetic(r, {x});
+}
+Value *reciprocal(L &l, Value *operand) {
+  Value *x = flushed(l, operand);
+  return flushed(l, l.arithmetic(l.b.CreateFDiv(l.real(1), x), {x}));
+}
+
 #define OPERATION(NAME, ...)                                                                       \
   {                                                                                                \
 #NAME, [](L &l, Value *const *s) -> Value * {                                                   \
@@ -148,7 +236,7 @@ Value *byte_to_single(L &l, Value *x, unsigned n) {
 
 #define COMPARE(NAME, TYPE, PREDICATE)                                                             \
   OPERATION(v_cmp_##NAME##_##TYPE, l.b.CreateCmp(llvm::CmpInst::PREDICATE, s[0], s[1]))
-#define COMPARE_INTEGERS(S, U, SIGN)                                                               \
+#define COMPARE_INTEGERS(S, SIGN)                                                                  \
   COMPARE(lt, S, ICMP_##SIGN##LT), COMPARE(le, S, ICMP_##SIGN##LE),                                \
       COMPARE(gt, S, ICMP_##SIGN##GT), COMPARE(ge, S, ICMP_##SIGN##GE), COMPARE(eq, S, ICMP_EQ),   \
       COMPARE(ne, S, ICMP_NE)
@@ -239,16 +327,50 @@ const std::unordered_map<std::string_view, VectorOperation> &integers() {
       OPERATION(v_lshrrev_b64, l.b.CreateLShr(s[1], amount64(l, s[0]))),
       OPERATION(v_ashrrev_i64, l.b.CreateAShr(s[1], amount64(l, s[0]))),
 
+      OPERATION(v_perm_b32, permute_bytes(l, s)),
+      OPERATION(v_accvgpr_read_b32, s[0]),
+      OPERATION(v_accvgpr_write_b32, s[0]),
+      OPERATION(v_accvgpr_mov_b32, s[0]),
+
+      // 16 bits: operands are extended as their types say, results cut off.
+      OPERATION(v_add_u16, l.b.CreateAdd(s[0], s[1])),
+      OPERATION(v_sub_u16, l.b.CreateSub(s[0], s[1])),
+      OPERATION(v_subrev_u16, l.b.CreateSub(s[1], s[0])),
+      OPERATION(v_add_i16, l.b.CreateAdd(s[0], s[1])),
+      OPERATION(v_sub_i16, l.b.CreateSub(s[0], s[1])),
+      OPERATION(v_mul_lo_u16, l.b.CreateMul(s[0], s[1])),
+      OPERATION(v_mad_u16, l.b.CreateAdd(l.b.CreateMul(s[0], s[1]), s[2])),
+      OPERATION(v_mad_i16, l.b.CreateAdd(l.b.CreateMul(s[0], s[1]), s[2])),
+      OPERATION(v_mad_u32_u16, l.b.CreateAdd(l.b.CreateMul(s[0], s[1]), s[2])),
+      OPERATION(v_mad_i32_i16, l.b.CreateAdd(l.b.CreateMul(s[0], s[1]), s[2])),
+      OPERATION(v_min_i16, smaller(l, s[0], s[1], true)),
+      OPERATION(v_max_i16, larger(l, s[0], s[1], true)),
+      OPERATION(v_min_u16, smaller(l, s[0], s[1], false)),
+      OPERATION(v_max_u16, larger(l, s[0], s[1], false)),
+      OPERATION(v_lshlrev_b16, l.b.CreateShl(s[1], amount(l, s[0], 15))),
+      OPERATION(v_lshrrev_b16, l.b.CreateLShr(s[1], amount(l, s[0], 15))),
+      OPERATION(v_ashrrev_i16, l.b.CreateAShr(s[1], amount(l, s[0], 15))),
+      OPERATION(v_mov_b16, s[0]),
+      OPERATION(v_not_b16, l.b.CreateNot(s[0])),
+      OPERATION(v_and_b16, l.b.CreateAnd(s[0], s[1])),
+      OPERATION(v_or_b16, l.b.CreateOr(s[0], s[1])),
+      OPERATION(v_xor_b16, l.b.CreateXor(s[0], s[1])),
+      OPERATION(v_cndmask_b16, l.b.CreateSelect(s[2], s[1], s[0])),
+      OPERATION(v_cvt_i32_i16, s[0]),
+      OPERATION(v_cvt_u32_u16, s[0]),
+
       OPERATION(v_dual_mov_b32, s[0]),
       OPERATION(v_dual_and_b32, l.b.CreateAnd(s[0], s[1])),
       OPERATION(v_dual_add_nc_u32, l.b.CreateAdd(s[0], s[1])),
       OPERATION(v_dual_lshlrev_b32, shifted_left(l, s[1], s[0])),
       OPERATION(v_dual_cndmask_b32, l.b.CreateSelect(s[2], s[1], s[0])),
 
-      COMPARE_INTEGERS(i32, u32, S),
-      COMPARE_INTEGERS(u32, u32, U),
-      COMPARE_INTEGERS(i64, u64, S),
-      COMPARE_INTEGERS(u64, u64, U),
+      COMPARE_INTEGERS(i16, S),
+      COMPARE_INTEGERS(u16, U),
+      COMPARE_INTEGERS(i32, S),
+      COMPARE_INTEGERS(u32, U),
+      COMPARE_INTEGERS(i64, S),
+      COMPARE_INTEGERS(u64, U),
   };
   return table;
 }
@@ -258,6 +380,11 @@ const std::unordered_map<std::string_view, VectorOperation> &integers() {
 #define MUL(X, Y) l.arithmetic(l.b.CreateFMul(X, Y), {X, Y})
 #define MIN(X, Y) l.unless_nan({X, Y}, l.min_of(X, Y), [&] { return l.min_num(X, Y); })
 #define MAX(X, Y) l.unless_nan({X, Y}, l.max_of(X, Y), [&] { return l.max_num(X, Y); })
+
+#define MIN_NUMBER(X, Y)                                                                           \
+  l.unless_nan({X, Y}, l.min_of(X, Y), [&] { return l.minimum_number(X, Y); })
+#define MAX_NUMBER(X, Y)                                                                           \
+  l.unless_nan({X, Y}, l.max_of(X, Y), [&] { return l.maximum_number(X, Y); })
 
 const std::unordered_map<std::string_view, VectorOperation> &floats() {
   static const std::unordered_map<std::string_view, VectorOperation> table = {
@@ -282,16 +409,19 @@ const std::unordered_map<std::string_view, VectorOperation> &floats() {
       OPERATION(v_floor_f32, rounded(l, Intrinsic::floor, s[0])),
       OPERATION(v_rndne_f32, rounded(l, Intrinsic::roundeven, s[0])),
       OPERATION(v_sqrt_f32, root(l, s[0])),
-      OPERATION(v_rcp_f32,
-                [&] {
-                  Value *x = flushed(l, s[0]);
-                  return flushed(l, l.arithmetic(l.b.CreateFDiv(l.real(1), x), {x}));
-                }()),
-      OPERATION(v_rcp_iflag_f32,
-                [&] {
-                  Value *x = flushed(l, s[0]);
-                  return flushed(l, l.arithmetic(l.b.CreateFDiv(l.real(1), x), {x}));
-                }()),
+      OPERATION(v_rcp_f32, reciprocal(l, s[0])),
+      OPERATION(v_rcp_iflag_f32, reciprocal(l, s[0])),
+      OPERATION(v_rsq_f32, reciprocal_root(l, flushed(l, s[0]))),
+      OPERATION(v_exp_f32, exp2_of(l, s[0])),
+      OPERATION(v_log_f32, log2_of(l, s[0])),
+      OPERATION(v_mad_f32, mad(l, s[0], s[1], s[2])),
+      OPERATION(v_mac_f32, mad(l, s[0], s[1], s[2])),
+      OPERATION(v_madmk_f32, mad(l, s[0], s[1], s[2])),
+      OPERATION(v_madak_f32, mad(l, s[0], s[1], s[2])),
+      OPERATION(v_min_num_f32, MIN_NUMBER(s[0], s[1])),
+      OPERATION(v_max_num_f32, MAX_NUMBER(s[0], s[1])),
+      OPERATION(v_min_num_f64, MIN_NUMBER(s[0], s[1])),
+      OPERATION(v_max_num_f64, MAX_NUMBER(s[0], s[1])),
       OPERATION(v_ldexp_f32, ldexp(l, s[0], s[1])),
 
       OPERATION(v_dual_fmac_f32, fma(l, s[0], s[1], s[2])),
