@@ -200,6 +200,7 @@ struct Executor::Impl {
   Impl(const Arch &a, const AddressSpace &m, Hooks h, unsigned n)
       : arch(a), memory(m), hooks(std::move(h)), count(n) {
     services.interrupt = hooks.interrupt;
+    if (jit != JitUse::off) jit_expect_end_of_process();
   }
 
   const Arch &arch;
@@ -212,7 +213,7 @@ struct Executor::Impl {
   std::atomic<Observer *> observer{nullptr};
   HazardReporter hazards; // of dispatches that nobody else observes
   // Where caches are modelled, what is slow is not what is executed.
-  const JitUse jit = hooks.caches ? JitUse::off : jit_use();
+  const JitUse jit = hooks.caches ? JitUse::off : hooks.jit;
   const bool reports_hazards = looks_behind_calls() || is_like_card("FADE_GPU_HAZARDS");
   DeviceServices services;
 

@@ -14,6 +14,11 @@
 #include <thread>
 #include <unistd.h>
 
+extern "C" {
+extern void *__dso_handle;
+int __cxa_thread_atexit_impl(void (*destroy)(void *), void *object, void *library);
+}
+
 namespace fade::sim {
 namespace {
 
@@ -21,17 +26,34 @@ constexpr size_t most_code = size_t{64} << 20; // bytes, of all programs
 std::atomic<size_t> code_size{0};
 
 // LLVM must not compile while the process runs its destructors. So whoever compiles is counted, and
-// the end of the process waits for them, for a while.
+// the end of the process waits for them, for a while. It has to wait before any destructor: LLVM
+// has objects that are made when they are first needed, and destroyed before what was registered
+// earlier. What a thread destroys comes first of all, so the main thread has something to destroy.
+// For processes that another thread ends, the wait is registered again behind all that has been
+// compiled.
 std::atomic<int> compiling{0};
 std::atomic<bool> is_over{false};
-// A forked child has LLVM's locks as other threads left them: it interprets.
-const pid_t process = getpid();
+// The process that has compiled first. A child that it forks has LLVM's locks as other threads left
+// them: it interprets.
+std::atomic<pid_t> process{0};
+
+bool is_in_its_process() {
+  pid_t nobody = 0;
+  const pid_t self = getpid();
+  return process.compare_exchange_strong(nobody, self) || nobody == self;
+}
 
 void end_compiling() {
   if (getpid() != process) return;
   is_over = true;
   using namespace std::chrono_literals;
   for (int i = 0; compiling && i < 5000; i++) std::this_thread::sleep_for(1ms);
+}
+
+void wait_at_exit() {
+  constexpr int enough = 256; // by then LLVM has made all that it makes once
+  static std::atomic<int> times{0};
+  if (times.fetch_add(1, std::memory_order_relaxed) < enough) std::atexit(end_compiling);
 }
 
 class Compiling {
@@ -58,12 +80,11 @@ JitCompile *load() {
   for (const std::string &place : {folder, folder + "../../", folder + "../lib/"})
     if (!library) library = dlopen((place + jit_library_name).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) return nullptr;
-  std::atexit(end_compiling); // before the destructors of what was loaded
   return reinterpret_cast<JitCompile *>(dlsym(library, jit_compile_name));
 }
 
 JitCompile *compiler() {
-  if (getpid() != process) return nullptr;
+  if (!is_in_its_process()) return nullptr;
   static JitCompile *const loaded = load();
   return loaded;
 }
@@ -83,6 +104,13 @@ bool call_handler(JitFrame &frame, Wave &w, const Instruction &in) {
 
 } // namespace
 
+void jit_expect_end_of_process() {
+  static thread_local bool done = false;
+  if (done || gettid() != getpid()) return;
+  done = true;
+  __cxa_thread_atexit_impl([](void *) { end_compiling(); }, nullptr, &__dso_handle);
+}
+
 JitUse jit_use() {
   static const JitUse use = [] {
     const char *wish = std::getenv("FADE_GPU_JIT");
@@ -99,7 +127,7 @@ uint64_t jit_threshold() { return 2'000'000; }
 
 std::unique_ptr<JitCode> JitCode::compile(std::span<const Segment *const> region, const Arch &arch,
                                           unsigned lanes) {
-  if (region.empty() || code_size > most_code) return nullptr;
+  if (region.empty() || code_size > most_code || is_over) return nullptr;
   const Compiling now;
   if (!now.may()) return nullptr;
   JitCompile *const compile_region = compiler();
@@ -110,6 +138,7 @@ std::unique_ptr<JitCode> JitCode::compile(std::span<const Segment *const> region
   request.call = call_handler, request.constant = constant_bits;
   JitResult result;
   compile_region(request, result);
+  wait_at_exit();
   if (!result.run) return nullptr;
   code_size += result.size;
   return std::unique_ptr<JitCode>(new JitCode(result));

@@ -15,6 +15,10 @@ namespace fade::sim {
 enum class JitUse : uint8_t { off, when_hot, always };
 JitUse jit_use();
 
+// To be called by a thread that may be the main one, before anything is compiled: when that thread
+// ends the process, it waits for those who compile, and nothing is compiled any more.
+void jit_expect_end_of_process();
+
 // So many instructions interpreted in one place make it hot: about as long as compiling takes.
 uint64_t jit_threshold();
 

@@ -112,7 +112,7 @@ struct Operation {
       OPERATION(s_cmpk_##NAME##_##TYPE, TYPE, TYPE, c.compare(llvm::CmpInst::PREDICATE))
 
 const std::unordered_map<std::string_view, Operation> &operations() {
-  static const std::unordered_map<std::string_view, Operation> table = {
+  static const auto &table = *new std::unordered_map<std::string_view, Operation>{
       OPERATION(s_add_u32, u32, u32, c.add(nullptr)),
       OPERATION(s_addc_u32, u32, u32, c.add(c.f.scc())),
       OPERATION(s_sub_u32, u32, u32, c.sub(nullptr)),

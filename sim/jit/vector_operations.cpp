@@ -248,7 +248,7 @@ Value *reciprocal(L &l, Value *operand) {
       COMPARE(neq, T, FCMP_UNE), COMPARE(nlt, T, FCMP_UGE)
 
 const std::unordered_map<std::string_view, VectorOperation> &integers() {
-  static const std::unordered_map<std::string_view, VectorOperation> table = {
+  static const auto &table = *new std::unordered_map<std::string_view, VectorOperation>{
       OPERATION(v_mov_b32, s[0]),
       OPERATION(v_not_b32, l.b.CreateNot(s[0])),
       OPERATION(v_and_b32, l.b.CreateAnd(s[0], s[1])),
@@ -387,7 +387,7 @@ const std::unordered_map<std::string_view, VectorOperation> &integers() {
   l.unless_nan({X, Y}, l.max_of(X, Y), [&] { return l.maximum_number(X, Y); })
 
 const std::unordered_map<std::string_view, VectorOperation> &floats() {
-  static const std::unordered_map<std::string_view, VectorOperation> table = {
+  static const auto &table = *new std::unordered_map<std::string_view, VectorOperation>{
       // The operands of subrev are told apart where the result is NaN: the first one's wins.
       OPERATION(v_add_f32, ADD(s[0], s[1])),
       OPERATION(v_sub_f32, SUB(s[0], s[1])),
