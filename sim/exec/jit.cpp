@@ -123,8 +123,6 @@ JitUse jit_use() {
   return use;
 }
 
-uint64_t jit_threshold() { return 2'000'000; }
-
 std::unique_ptr<JitCode> JitCode::compile(std::span<const Segment *const> region, const Arch &arch,
                                           unsigned lanes) {
   if (region.empty() || code_size > most_code || is_over) return nullptr;

@@ -19,8 +19,9 @@ JitUse jit_use();
 // ends the process, it waits for those who compile, and nothing is compiled any more.
 void jit_expect_end_of_process();
 
-// So many instructions interpreted in one place make it hot: about as long as compiling takes.
-uint64_t jit_threshold();
+// To compile an instruction takes as long as to interpret so many; and there is no use in asking
+// what it would cost before some have been.
+constexpr uint64_t jit_cost = 40'000, jit_least = 1'000'000;
 
 // The code of a region.
 class JitCode {

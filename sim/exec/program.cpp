@@ -173,6 +173,13 @@ void Program::compile(const Segment &head, bool whole) {
       return found == segments_.end() ? nullptr : found->second.get();
     });
   }
+  uint64_t cost = 0;
+  for (const Segment *segment : region) cost += jit_cost * segment->length;
+  if (!whole && head.heat < cost) { // not yet
+    head.hot = cost;
+    head.was_compiled = false;
+    return;
+  }
   auto code = JitCode::compile(region, arch_, lanes_);
   if (!code) return;
   std::lock_guard lock(mutex_);

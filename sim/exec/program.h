@@ -48,6 +48,7 @@ struct Segment {
   // Compiled code that does the same, when there is some.
   mutable std::atomic<const JitEntry *> code{nullptr};
   mutable std::atomic<uint64_t> heat{0};         // interpreted instructions, see WaveRunner
+  mutable std::atomic<uint64_t> hot{jit_least};  // the heat from which on it may be worth it
   mutable std::atomic<bool> was_compiled{false}; // or somebody is about to
 };
 

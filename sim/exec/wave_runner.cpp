@@ -91,7 +91,7 @@ void WaveRunner::warm(Program &program, const Segment &s, uint64_t interpreted) 
   if (interpreted_ < enough_to_tell || s.was_compiled.load(std::memory_order_relaxed)) return;
   const uint64_t heat = s.heat.fetch_add(interpreted_, std::memory_order_relaxed) + interpreted_;
   interpreted_ = 0;
-  if (heat >= jit_threshold()) program.compile(s, false);
+  if (heat >= s.hot.load(std::memory_order_relaxed)) program.compile(s, false);
 }
 
 // In several forms, so that a run without observers is as if there were none, and those who count
