@@ -200,6 +200,7 @@ struct Executor::Impl {
   Impl(const Arch &a, const AddressSpace &m, Hooks h, unsigned n)
       : arch(a), memory(m), hooks(std::move(h)), count(n) {
     services.interrupt = hooks.interrupt;
+    if (jit != JitUse::off) jit_expect_end_of_process();
   }
 
   const Arch &arch;
@@ -211,6 +212,8 @@ struct Executor::Impl {
   std::atomic<uint32_t> compute_units{arch.gpu->card.compute_units};
   std::atomic<Observer *> observer{nullptr};
   HazardReporter hazards; // of dispatches that nobody else observes
+  // Where caches are modelled, what is slow is not what is executed.
+  const JitUse jit = hooks.caches ? JitUse::off : hooks.jit;
   const bool reports_hazards = looks_behind_calls() || is_like_card("FADE_GPU_HAZARDS");
   DeviceServices services;
 
@@ -444,7 +447,7 @@ void Executor::Impl::worker(unsigned number) {
     lock.unlock();
 
     DispatchStats stats;
-    runner.use(*job->context.program);
+    runner.use(*job->context.program, job->context.schedule ? JitUse::off : jit);
     auto outcome = run_slice(*job, group, start, number, runner, view, stats);
     uint64_t finished = outcome == ResidentGroup::Outcome::finished;
     while (outcome == ResidentGroup::Outcome::finished && mine.size() && !job->context.halt &&

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/address_space.h"
+#include "exec/jit.h"
 #include "isa/arch.h"
 #include "wave/stats.h"
 
@@ -61,6 +62,7 @@ public:
     // Starts a worker's thread; empty for std::thread. Throws std::system_error when it cannot.
     std::function<std::thread(std::function<void()> body)> start_thread;
     Caches *caches = nullptr; // null: memory is coherent
+    JitUse jit = jit_use();
   };
 
   // workers == 0: one per core, or FADE_GPU_WORKERS.

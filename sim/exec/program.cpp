@@ -1,6 +1,7 @@
 #include "exec/program.h"
 
 #include "exec/inexact.h"
+#include "exec/jit_region.h"
 #include "exec/schedule.h"
 #include "isa/opcode.h"
 #include "semantics/opcodes.h"
@@ -45,11 +46,17 @@ std::string hex(const std::vector<uint8_t> &bytes, size_t size) {
 } // namespace
 
 Program::Program(const Arch &arch, unsigned lanes, const AddressSpace &memory)
-    : number_(next_number()), memory_(memory), decoder_(arch, lanes, opcodes()),
-      hazard_table_(arch.name) {}
+    : number_(next_number()), arch_(arch), lanes_(lanes), memory_(memory),
+      decoder_(arch, lanes, opcodes()), hazard_table_(arch.name) {}
+
+Program::~Program() = default;
 
 const Segment *Program::at(uint64_t pc) {
   std::lock_guard lock(mutex_);
+  return segment_at(pc);
+}
+
+const Segment *Program::segment_at(uint64_t pc) {
   auto &slot = segments_[pc];
   if (slot) return slot.get();
   try {
@@ -153,6 +160,31 @@ std::unique_ptr<Segment> Program::build(uint64_t pc) {
   for (size_t c = 0; c < counts.size(); c++)
     if (counts[c]) segment->counts.push_back({static_cast<ExecClass>(c), counts[c]});
   return segment;
+}
+
+void Program::compile(const Segment &head, bool whole) {
+  if (head.was_compiled.exchange(true)) return;
+  std::vector<const Segment *> region;
+  {
+    std::lock_guard lock(mutex_);
+    region = jit_region(head, [&](uint64_t pc) -> const Segment * {
+      if (whole && code_.contains(pc)) return segment_at(pc);
+      const auto found = segments_.find(pc);
+      return found == segments_.end() ? nullptr : found->second.get();
+    });
+  }
+  uint64_t cost = 0;
+  for (const Segment *segment : region) cost += jit_cost * segment->length;
+  if (!whole && head.heat < cost) { // not yet
+    head.hot = cost;
+    head.was_compiled = false;
+    return;
+  }
+  auto code = JitCode::compile(region, arch_, lanes_);
+  if (!code) return;
+  std::lock_guard lock(mutex_);
+  code->publish(region);
+  compiled_.push_back(std::move(code));
 }
 
 uint32_t Program::inexact() const {

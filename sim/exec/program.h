@@ -8,6 +8,7 @@
 
 #include "base/address_space.h"
 #include "exec/executor.h"
+#include "exec/jit.h"
 #include "isa/decoder.h"
 #include "isa/hazards.h"
 #include "isa/instruction.h"
@@ -43,11 +44,18 @@ struct Segment {
 
   // Followers met last, so that a loop need not look them up.
   mutable std::atomic<const Segment *> next[2] = {nullptr, nullptr};
+
+  // Compiled code that does the same, when there is some.
+  mutable std::atomic<const JitEntry *> code{nullptr};
+  mutable std::atomic<uint64_t> heat{0};         // interpreted instructions, see WaveRunner
+  mutable std::atomic<uint64_t> hot{jit_least};  // the heat from which on it may be worth it
+  mutable std::atomic<bool> was_compiled{false}; // or somebody is about to
 };
 
 class Program {
 public:
   Program(const Arch &arch, unsigned lanes, const AddressSpace &memory);
+  ~Program();
 
   // No other program has or will have it, unlike the address: what is kept of a program goes by it.
   uint64_t number() const { return number_; }
@@ -65,6 +73,10 @@ public:
   // Whether memory still holds the code that was decoded.
   bool is_current() const;
 
+  // Compiles `head` and code around it: a loop with all that waves have reached of it, or what
+  // follows. `whole`: also what no wave has reached.
+  void compile(const Segment &head, bool whole);
+
   std::string text(uint64_t pc); // the instruction there, for people
 
   // Of the code that waves have reached: bits of Inexact.
@@ -77,10 +89,13 @@ public:
   const HazardTable &hazard_table() const { return hazard_table_; }
 
 private:
+  const Segment *segment_at(uint64_t pc);
   void explore(uint64_t pc);
   std::unique_ptr<Segment> build(uint64_t pc);
 
   const uint64_t number_; // from 1
+  const Arch &arch_;
+  const unsigned lanes_;
   const AddressSpace &memory_;
   Decoder decoder_;
   mutable std::mutex mutex_;
@@ -98,6 +113,7 @@ private:
     std::vector<uint8_t> bytes;
   };
   std::vector<Run> runs_;
+  std::vector<std::unique_ptr<JitCode>> compiled_;
   bool has_unknown_ = false;
   std::unordered_map<uint64_t, std::unique_ptr<RegisterUse>> register_uses_;
   const HazardTable hazard_table_;

@@ -27,7 +27,8 @@ void trace_instruction(const Wave &w, Program &program, const Instruction &in) {
 
 } // namespace
 
-void WaveRunner::use(const Program &program) {
+void WaveRunner::use(const Program &program, JitUse jit) {
+  jit_ = tracing_ ? JitUse::off : jit;
   if (program_ == program.number()) return;
   found_.fill(nullptr);
   current_ = nullptr;
@@ -50,10 +51,47 @@ const Segment *WaveRunner::follow(const Segment &from, Program &program, uint64_
 }
 
 uint64_t WaveRunner::run(Wave &w, Program &program, uint64_t budget) {
-  if (!kObservable || !w.observer) return run_segments<Told::nothing>(w, program, budget);
+  if (!kObservable || !w.observer) {
+    if (jit_ == JitUse::off) return run_segments<Told::nothing>(w, program, budget);
+    const Segment *first = w.segment ? w.segment : find(program, w.pc);
+    const uint64_t compiled = w.stats->compiled;
+    const uint64_t done = run_segments<Told::nothing>(w, program, budget);
+    warm(program, *first, done - (w.stats->compiled - compiled));
+    return done;
+  }
   return w.observer_wants & (kWantsControl | kWantsRegisters | kWantsHazards)
              ? run_segments<Told::instructions>(w, program, budget)
              : run_segments<Told::segments>(w, program, budget);
+}
+
+// Runs compiled code from a segment on, if there is some.
+bool WaveRunner::runs_compiled(Wave &w, Program &program, const Segment &s, uint64_t &done,
+                               uint64_t budget) {
+  const JitEntry *code = s.code.load(std::memory_order_acquire);
+  if (!code) [[likely]] {
+    if (jit_ != JitUse::always || s.was_compiled.load(std::memory_order_relaxed)) return false;
+    program.compile(s, true);
+    code = s.code.load(std::memory_order_acquire);
+    if (!code) return false;
+  }
+  if (jit_ == JitUse::off || !w.plain_mode) return false;
+  JitFrame frame{&current_, nullptr};
+  const uint64_t before = done;
+  done = code->run(w, frame, done, budget, code->number);
+  w.stats->compiled += done - before;
+  if (frame.error) std::rethrow_exception(frame.error);
+  return true;
+}
+
+// A segment at which waves begin a turn is hot when many instructions have been interpreted in such
+// turns. Those of several turns are added up, so that workers seldom write to what they share.
+void WaveRunner::warm(Program &program, const Segment &s, uint64_t interpreted) {
+  constexpr uint64_t enough_to_tell = 1 << 14;
+  interpreted_ += interpreted;
+  if (interpreted_ < enough_to_tell || s.was_compiled.load(std::memory_order_relaxed)) return;
+  const uint64_t heat = s.heat.fetch_add(interpreted_, std::memory_order_relaxed) + interpreted_;
+  interpreted_ = 0;
+  if (heat >= s.hot.load(std::memory_order_relaxed)) program.compile(s, false);
 }
 
 // In several forms, so that a run without observers is as if there were none, and those who count
@@ -71,6 +109,12 @@ uint64_t WaveRunner::run_segments(Wave &w, Program &program, uint64_t budget) {
       }
       w.lds_use = s->lds_use;
     }
+    if constexpr (told == Told::nothing)
+      if (runs_compiled(w, program, *s, done, budget)) {
+        if (w.state != WaveState::running || done >= budget) return done;
+        s = follow(*s, program, w.pc);
+        continue;
+      }
     w.expand_exec();
     if constexpr (told != Told::nothing) observe_segment(w, *s);
     count(w, *s);

@@ -12,6 +12,7 @@ void DispatchStats::add(const DispatchStats &o) {
   lds_bytes_read += o.lds_bytes_read, lds_bytes_written += o.lds_bytes_written;
   barriers += o.barriers;
   l2_write_backs += o.l2_write_backs;
+  compiled += o.compiled;
 }
 
 DispatchStats::Count DispatchStats::total() const {

@@ -22,6 +22,7 @@ struct DispatchStats {
   uint64_t lds_bytes_read = 0, lds_bytes_written = 0;
   uint64_t barriers = 0;
   uint64_t l2_write_backs = 0; // instructions that write back all of an L2
+  uint64_t compiled = 0;       // instructions, one per wave, that ran as the host's own code
   double seconds = 0;
   unsigned workers = 0;
 

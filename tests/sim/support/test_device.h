@@ -43,9 +43,10 @@ private:
 class TestDevice {
 public:
   // With caches or with coherent memory.
-  explicit TestDevice(const std::string &arch, unsigned workers = 0, bool has_caches = false)
+  explicit TestDevice(const std::string &arch, unsigned workers = 0, bool has_caches = false,
+                      JitUse jit = jit_use())
       : arch_(*find_arch(arch)), caches_(has_caches ? std::make_unique<Caches>(arch_) : nullptr),
-        executor_(arch_, memory_, hooks(), workers) {}
+        executor_(arch_, memory_, hooks(jit), workers) {}
 
   // GPU memory. Each allocation has unmapped space behind it.
   template <class T> struct Buffer {
@@ -108,8 +109,9 @@ public:
   const Arch &arch() const { return arch_; }
 
 private:
-  Executor::Hooks hooks() const {
+  Executor::Hooks hooks(JitUse jit) const {
     Executor::Hooks hooks;
+    hooks.jit = jit;
     hooks.caches = caches_.get();
     return hooks;
   }
