@@ -134,6 +134,7 @@ std::unique_ptr<JitCode> JitCode::compile(std::span<const Segment *const> region
   request.segments = region.data(), request.count = static_cast<uint32_t>(region.size());
   request.lanes = lanes, request.arch = &arch;
   request.call = call_handler, request.constant = constant_bits;
+  request.expand_exec = [](Wave &w) { w.expand_exec(); };
   JitResult result;
   compile_region(request, result);
   wait_at_exit();

@@ -34,7 +34,8 @@ struct JitEntry {
   uint32_t number;
 };
 
-// Both sides must have been compiled from the same headers.
+// Both sides must have been compiled from the same headers: to be counted up when something changes
+// that sizes do not show.
 constexpr uint64_t jit_version = uint64_t{1} << 48 | sizeof(Wave) << 24 | sizeof(Instruction);
 
 struct JitRequest {
@@ -46,6 +47,7 @@ struct JitRequest {
   // Runs an instruction's handler; true if it has thrown.
   bool (*call)(JitFrame &, Wave &, const Instruction &) = nullptr;
   uint64_t (*constant)(const Operand &, Type) = nullptr;
+  void (*expand_exec)(Wave &) = nullptr;
 };
 
 struct JitResult {

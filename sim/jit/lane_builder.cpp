@@ -6,6 +6,10 @@ namespace fade::sim::jit {
 
 using llvm::Value;
 
+namespace {
+bool is_double(const Value *v) { return v->getType()->getScalarSizeInBits() == 64; }
+} // namespace
+
 llvm::Type *LaneBuilder::vector(llvm::Type *element) const {
   return llvm::FixedVectorType::get(element, width_);
 }
@@ -49,10 +53,6 @@ Value *LaneBuilder::to_float(Value *v) const {
                          type(v->getType()->getScalarSizeInBits() == 64 ? Type::f64 : Type::f32));
 }
 
-namespace {
-bool is_double(const Value *v) { return v->getType()->getScalarSizeInBits() == 64; }
-} // namespace
-
 Value *LaneBuilder::quiet(Value *v) const {
   Value *bit = is_double(v) ? constant64(0x8000000000000) : constant(0x400000);
   return to_float(b.CreateOr(to_bits(v), bit));
@@ -78,8 +78,31 @@ Value *LaneBuilder::nan_of(std::initializer_list<Value *> operands) const {
 
 Value *LaneBuilder::arithmetic(Value *result, std::initializer_list<Value *> operands) {
   if (is_exact_) return b.CreateSelect(is_nan(result), nan_of(operands), result);
-  note_odd(is_nan(result));
+  note_nan(result);
   return result;
+}
+
+void LaneBuilder::note_nan(Value *v) {
+  const bool is_long = !has_bit_registers() && is_double(v);
+  Value *lanes = is_nan(v);
+  if (!has_bit_registers()) lanes = b.CreateSExt(lanes, type(is_long ? Type::u64 : Type::u32));
+  Value *&odd = odd_[is_long];
+  odd = odd ? b.CreateOr(odd, lanes) : lanes;
+}
+
+Value *LaneBuilder::is_odd(Value *active) const {
+  Value *any = nullptr;
+  for (Value *odd : odd_) {
+    if (!odd) continue;
+    Value *mask =
+        odd->getType() == active->getType() ? active : b.CreateSExt(active, odd->getType());
+    Value *lanes = b.CreateAnd(odd, mask);
+    const auto size = lanes->getType()->getPrimitiveSizeInBits().getFixedValue();
+    Value *all = b.CreateBitCast(lanes, b.getIntNTy(static_cast<unsigned>(size)));
+    Value *some = b.CreateICmpNE(all, llvm::ConstantInt::get(all->getType(), 0));
+    any = any ? b.CreateOr(any, some) : some;
+  }
+  return any;
 }
 
 // -0 is smaller than 0.

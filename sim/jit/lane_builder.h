@@ -28,8 +28,16 @@ public:
   llvm::IRBuilder<> &b;
 
   bool is_exact() const { return is_exact_; }
-  llvm::Value *odd() const { return odd_; } // a bit per lane, or null: none can be
+  // Whether there is something to note, and whether an active lane was noted.
+  bool can_be_odd() const { return odd_[0] || odd_[1]; }
+  llvm::Value *is_odd(llvm::Value *active) const;
   llvm::Value *nan_clamps_to_zero() const { return mode_.nan_clamps_to_zero; }
+  // Where the host has no registers for bits of lanes, a mask that goes from block to block is a
+  // word of 0 or ~0 per lane, as the wave has EXEC; LLVM would make something slow of bits.
+  bool has_bit_registers() const { return width_ >= 16; }
+  llvm::Value *bits(llvm::Value *mask) const {
+    return has_bit_registers() ? mask : b.CreateICmpSLT(mask, constant(0));
+  }
 
   llvm::Type *type(Type t) const;
   llvm::Type *vector(llvm::Type *element) const;
@@ -57,7 +65,7 @@ public:
   llvm::Value *unless_nan(std::initializer_list<llvm::Value *> operands, llvm::Value *usual,
                           Exact &&exact) {
     if (is_exact_) return exact();
-    for (llvm::Value *v : operands) note_odd(is_nan(v));
+    for (llvm::Value *v : operands) note_nan(v);
     return usual;
   }
   llvm::Value *min_of(llvm::Value *x, llvm::Value *y) const;
@@ -68,7 +76,7 @@ public:
   // gfx12: the other one of a number and NaN, and a NaN only of two.
   llvm::Value *minimum_number(llvm::Value *x, llvm::Value *y) const;
   llvm::Value *maximum_number(llvm::Value *x, llvm::Value *y) const;
-  void note_odd(llvm::Value *lanes) { odd_ = odd_ ? b.CreateOr(odd_, lanes) : lanes; }
+  void note_nan(llvm::Value *v);
 
   // The second result of the operation that is being made: a bit per lane.
   llvm::Value *flag = nullptr;
@@ -82,7 +90,7 @@ private:
   bool is_exact_;
   llvm::Value *first_lane_;
   Mode mode_;
-  llvm::Value *odd_ = nullptr;
+  llvm::Value *odd_[2] = {}; // of 32 bits and of 64
 };
 
 // A vector instruction: its operands as its opcode's types say, and its result as that says.

@@ -55,6 +55,12 @@ void ScalarFile::set_mask(unsigned index, Value *value) {
 void ScalarFile::set_exec(Value *value) { set_pair(sreg::exec_lo, lane_mask(value)); }
 void ScalarFile::set_scc(Value *value) { scc_ = {value, true}; }
 
+void ScalarFile::write_exec() {
+  for (const unsigned index : {sreg::exec_lo, sreg::exec_hi})
+    if (const auto kept = words_.find(index); kept != words_.end() && kept->second.is_new)
+      b.CreateStore(kept->second.value, address(index));
+}
+
 void ScalarFile::write_back() {
   for (auto &[index, kept] : words_) {
     if (kept.is_new) b.CreateStore(kept.value, address(index));

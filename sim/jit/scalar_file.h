@@ -27,6 +27,7 @@ public:
   void set_exec(llvm::Value *value);
 
   void write_back();
+  void write_exec(); // where a block of its own needs it; it stays to be written back
   void forget() { words_.clear(), scc_ = {}; }
 
   llvm::Value *field(size_t offset) const; // the address of a member of the wave

@@ -17,7 +17,7 @@ using llvm::Value;
 struct Stage::Chunk {
   LaneBuilder lanes;
   Value *first_lane;
-  Value *active;                           // a bit per lane
+  Value *active;                           // see LaneBuilder::bits()
   std::map<unsigned, Value *> rows{};      // by number: what is known of them
   std::map<unsigned, Value *> loaded{};    // what they were before
   std::map<unsigned, Value *> pairs{};     // as 64-bit values, by the lower one's number
@@ -196,9 +196,37 @@ Value *Stage::pair_of_rows(Chunk &chunk, unsigned index) {
 }
 
 Value *Stage::lanes_of_mask(Value *mask, Value *first_lane) {
-  Value *bits = b.CreateTrunc(b.CreateLShr(mask, first_lane), b.getIntNTy(width_));
-  return b.CreateBitCast(bits, llvm::FixedVectorType::get(b.getInt1Ty(), width_));
+  Value *bits = b.CreateLShr(mask, first_lane);
+  if (width_ >= 16)
+    return b.CreateBitCast(b.CreateTrunc(bits, b.getIntNTy(width_)),
+                           llvm::FixedVectorType::get(b.getInt1Ty(), width_));
+  std::vector<uint32_t> each(width_);
+  for (unsigned i = 0; i < width_; i++) each[i] = 1u << i;
+  Value *places = llvm::ConstantDataVector::get(b.getContext(), each);
+  Value *all = b.CreateVectorSplat(width_, b.CreateTrunc(bits, b.getInt32Ty()));
+  return b.CreateICmpEQ(b.CreateAnd(all, places), places);
 }
+
+// The address of EXEC, a word per lane, brought up to date.
+Value *Stage::expanded_exec(Value *exec) {
+  llvm::Function *function = b.GetInsertBlock()->getParent();
+  Value *known = b.CreateLoad(b.getInt64Ty(), scalars_.field(offsetof(Wave, active_exec)));
+  BasicBlock *is_new = BasicBlock::Create(b.getContext(), "new_exec", function);
+  BasicBlock *is_known = BasicBlock::Create(b.getContext(), "known_exec", function);
+  b.CreateCondBr(b.CreateICmpEQ(exec, known), is_known, is_new);
+  b.SetInsertPoint(is_new);
+  scalars_.write_exec();
+  auto *type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false);
+  Value *expand =
+      b.CreateIntToPtr(b.getInt64(reinterpret_cast<uintptr_t>(request_.expand_exec)), b.getPtrTy());
+  b.CreateCall(type, expand, {scalars_.field(0)});
+  b.CreateBr(is_known);
+  b.SetInsertPoint(is_known);
+  Value *number = b.CreateLoad(b.getInt32Ty(), scalars_.field(offsetof(Wave, active_number)));
+  Value *at = b.CreateMul(b.CreateZExt(number, b.getInt64Ty()), b.getInt64(sizeof(Row)));
+  return b.CreateInBoundsGEP(b.getInt8Ty(), scalars_.field(offsetof(Wave, expanded)), at);
+}
+
 Value *Stage::bits_of(Value *lanes) {
   return b.CreateZExt(b.CreateBitCast(lanes, b.getIntNTy(width_)), b.getInt64Ty());
 }
@@ -327,17 +355,18 @@ void Stage::make_chunk(Chunk &chunk) {
   }
   for (const auto &[index, step] : masks_) {
     Value *lanes = chunk.made[static_cast<size_t>(step)];
-    chunk.mask_bits[index] = bits_of(b.CreateAnd(lanes, chunk.active));
+    chunk.mask_bits[index] = bits_of(b.CreateAnd(lanes, chunk.lanes.bits(chunk.active)));
   }
 }
 
 // Registers back to memory: inactive lanes keep what they have.
 void Stage::store(Chunk &chunk) {
+  Value *active = chunk.lanes.bits(chunk.active);
   for (const unsigned index : chunk.changed) {
     const auto loaded = chunk.loaded.find(index);
     Value *before = loaded != chunk.loaded.end() ? loaded->second : load(chunk, index);
-    b.CreateAlignedStore(b.CreateSelect(chunk.active, chunk.rows[index], before),
-                         address(chunk, index), llvm::Align(4));
+    b.CreateAlignedStore(b.CreateSelect(active, chunk.rows[index], before), address(chunk, index),
+                         llvm::Align(4));
   }
 }
 
@@ -356,6 +385,7 @@ void Stage::run() {
   llvm::LLVMContext &context = b.getContext();
   llvm::Function *function = b.GetInsertBlock()->getParent();
   Value *exec = scalars_.exec();
+  Value *expanded = width_ < 16 ? expanded_exec(exec) : nullptr;
   const LaneBuilder::Mode mode = load_mode();
   BasicBlock *before = b.GetInsertBlock();
   BasicBlock *loop = BasicBlock::Create(context, "chunk", function);
@@ -370,7 +400,11 @@ void Stage::run() {
     masks[index] = b.CreatePHI(b.getInt64Ty(), 2);
     masks[index]->addIncoming(b.getInt64(0), before);
   }
-  Value *active = lanes_of_mask(exec, first_lane);
+  Value *active =
+      expanded ? b.CreateAlignedLoad(llvm::FixedVectorType::get(b.getInt32Ty(), width_),
+                                     b.CreateInBoundsGEP(b.getInt32Ty(), expanded, first_lane),
+                                     llvm::Align(4))
+               : lanes_of_mask(exec, first_lane);
 
   std::vector<std::pair<BasicBlock *, Chunk>> ways;
   const auto finish = [&](Chunk &chunk) {
@@ -380,11 +414,11 @@ void Stage::run() {
   };
   Chunk usual{{b, width_, false, first_lane, mode}, first_lane, active};
   make_chunk(usual);
-  if (usual.lanes.odd()) {
+  if (usual.lanes.can_be_odd()) {
     BasicBlock *exactly = BasicBlock::Create(context, "exact", function);
     BasicBlock *usually = BasicBlock::Create(context, "usual", function);
-    Value *any = b.CreateICmpNE(bits_of(b.CreateAnd(usual.lanes.odd(), active)), b.getInt64(0));
-    b.CreateCondBr(any, exactly, usually, llvm::MDBuilder(context).createBranchWeights(1, 1000));
+    b.CreateCondBr(usual.lanes.is_odd(active), exactly, usually,
+                   llvm::MDBuilder(context).createBranchWeights(1, 1000));
     b.SetInsertPoint(exactly);
     Chunk exact{{b, width_, true, first_lane, mode}, first_lane, active};
     make_chunk(exact);

@@ -67,6 +67,7 @@ private:
   llvm::Value *pair_of_rows(Chunk &chunk, unsigned index);
   llvm::Value *address(const Chunk &chunk, unsigned index);
   llvm::Value *lanes_of_mask(llvm::Value *mask, llvm::Value *first_lane);
+  llvm::Value *expanded_exec(llvm::Value *exec);
   llvm::Value *bits_of(llvm::Value *lanes);
 
   llvm::IRBuilder<> &b;

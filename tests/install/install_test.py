@@ -74,6 +74,8 @@ class Install(unittest.TestCase):
                         r"share/fade/examples/handler/CMakeLists\.txt",
                         r"share/bash-completion/completions/fadeprobe", r"share/zsh/vendor-completions/_fadeprobe"):
             self.assertTrue(any(re.fullmatch(pattern, name) for name in files), f"{pattern} in {sorted(files)}")
+        if (BUILD / "lib/libfadegpu-jit.so").exists(): # not for older systems
+            self.assertTrue(any(name.endswith("/libfadegpu-jit.so") for name in files))
 
     def test_the_loader_finds_every_variant_of_the_software_gpu(self):
         variants = sorted(p.parent.name for p in BUILD.glob("lib/glibc-hwcaps/*/libfadegpu-core.so"))
