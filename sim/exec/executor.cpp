@@ -200,7 +200,6 @@ struct Executor::Impl {
   Impl(const Arch &a, const AddressSpace &m, Hooks h, unsigned n)
       : arch(a), memory(m), hooks(std::move(h)), count(n) {
     services.interrupt = hooks.interrupt;
-    if (jit != JitUse::off) jit_expect_end_of_process();
   }
 
   const Arch &arch;

@@ -15,10 +15,6 @@ namespace fade::sim {
 enum class JitUse : uint8_t { off, when_hot, always };
 JitUse jit_use();
 
-// To be called by a thread that may be the main one, before anything is compiled: when that thread
-// ends the process, it waits for those who compile, and nothing is compiled any more.
-void jit_expect_end_of_process();
-
 // To compile an instruction takes as long as to interpret so many; and there is no use in asking
 // what it would cost before some have been.
 constexpr uint64_t jit_cost = 40'000, jit_least = 1'000'000;
@@ -26,7 +22,7 @@ constexpr uint64_t jit_cost = 40'000, jit_least = 1'000'000;
 // The code of a region.
 class JitCode {
 public:
-  // Null when there is none: no library, no memory, or the process is about to end.
+  // Null when there is none: no library or no memory.
   static std::unique_ptr<JitCode> compile(std::span<const Segment *const> region, const Arch &arch,
                                           unsigned lanes);
   ~JitCode();

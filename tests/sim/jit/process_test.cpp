@@ -44,7 +44,6 @@ protected:
 TEST_F(InOtherProcesses, AProcessEndsWhileItCompiles) {
   for (int i = 0; i < 20; i++) {
     const int status = status_of([&] {
-      jit_expect_end_of_process();
       std::thread(compile_for_ever).detach();
       std::this_thread::sleep_for(std::chrono::milliseconds(2 + 5 * i));
       std::exit(17);
@@ -57,7 +56,6 @@ TEST_F(InOtherProcesses, AProcessEndsWhileItCompiles) {
 // It has LLVM's locks as other threads left them.
 TEST_F(InOtherProcesses, AForkedChildInterpretsAndEnds) {
   const int status = status_of([&] {
-    jit_expect_end_of_process();
     std::thread(compile_for_ever).detach();
     for (int i = 0; i < 10; i++) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20 + 11 * i));
