@@ -50,14 +50,15 @@ kernel void shared_sums(global uint *out, uint n) {
   out[get_global_id(0)] = sum;
 }
 
-// Neighbouring waves in step without a barrier: some lanes of LDS are read by others.
+// Waves that read what others write, without a barrier: what they get depends on the order in which
+// they take turns.
 kernel void neighbours(global uint *out, uint n) {
   local volatile uint tile[256];
   const uint l = get_local_id(0);
   uint sum = l;
   for (uint i = 0; i < n; i++) {
     tile[l] = sum + i;
-    sum += tile[l ^ 1] * 3;
+    sum += tile[(l + 64) & 255] * 3;
   }
   out[get_global_id(0)] = sum;
 }
