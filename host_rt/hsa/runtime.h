@@ -20,10 +20,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 
 namespace fade {
 

@@ -76,9 +76,9 @@ bool call_handler(JitFrame &frame, Wave &w, const Instruction &in) {
 JitUse jit_use() {
   static const JitUse use = [] {
     const char *wish = std::getenv("FADE_GPU_JIT");
-    if (!wish || !*wish || !std::strcmp(wish, "1")) return JitUse::when_hot;
-    if (!std::strcmp(wish, "always")) return JitUse::always;
-    if (std::strcmp(wish, "0"))
+    if (!wish || !*wish || std::strcmp(wish, "1") == 0) return JitUse::when_hot;
+    if (std::strcmp(wish, "always") == 0) return JitUse::always;
+    if (std::strcmp(wish, "0") != 0)
       say("FADE_GPU_JIT: '%s' is not 0, 1 or always; nothing is compiled", wish);
     return JitUse::off;
   }();

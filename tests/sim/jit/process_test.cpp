@@ -1,9 +1,10 @@
-// Processes end and fork while a thread of theirs compiles.
+// Processes end and fork while a thread of theirs compiles, and have little address space.
 #include "code_bench.h"
 
 #include "isa/arch.h"
 
 #include <chrono>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -68,6 +69,19 @@ TEST_F(InOtherProcesses, AForkedChildInterpretsAndEnds) {
     std::exit(0);
   });
   EXPECT_EQ(status, 0);
+}
+
+// LLVM would end the process when it gets no memory.
+TEST_F(InOtherProcesses, AProcessOfLimitedAddressSpaceInterprets) {
+  const auto compiles = [](rlim_t bytes) {
+    const rlimit limit{bytes, RLIM_INFINITY};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(3);
+    const CodeBench bench(some_code(), *find_arch("gfx90a"), 64);
+    std::exit(bench.is_compiled() ? 1 : 0);
+  };
+  const int unlimited = status_of([&] { compiles(RLIM_INFINITY); });
+  EXPECT_EQ(WEXITSTATUS(unlimited), 1);
+  EXPECT_EQ(status_of([&] { compiles(rlim_t{1} << 40); }), 0);
 }
 
 } // namespace
